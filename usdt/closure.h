@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef SCOPE_USDT_CLOSURE_H
 #define SCOPE_USDT_CLOSURE_H
 
@@ -13,7 +13,7 @@
  * interpreters of scripts, the program, its loader, preloaded libraries, and the DT_NEEDED closure
  * as glibc or musl searches it. Nothing is executed or loaded.
  */
-#define CLOSURE_MAX_FILES 4096u
+#define CLOSURE_MAX_FILES   4096u
 #define CLOSURE_MAX_SCRIPTS 5u
 
 enum closure_role {
@@ -26,7 +26,7 @@ enum closure_role {
 
 struct closure_file {
     char *path; /* absolute, as the program sees it (inside root) */
-    int fd; /* O_RDONLY | O_CLOEXEC, a regular file; owned by the closure, -1 after a take */
+    int fd;     /* O_RDONLY | O_CLOEXEC, a regular file; owned by the closure, -1 after a take */
     dev_t dev;
     ino_t ino;
     enum closure_role role;
@@ -48,7 +48,7 @@ struct closure {
 struct closure_options {
     const char *root; /* "" or NULL: our own; else a folder such as /proc/PID/root, in which
                          absolute symlinks stay inside */
-    const char *cwd; /* inside root, for relative names; NULL: "/" in a root, else our own */
+    const char *cwd;  /* inside root, for relative names; NULL: "/" in a root, else our own */
     const char *ld_library_path, *ld_preload; /* of the program's environment, or NULL */
 };
 
@@ -59,8 +59,8 @@ struct closure_options {
  * (the message says which kind), -ELOOP too many script interpreters, -ENOENT an interpreter that
  * does not exist, -E2BIG beyond CLOSURE_MAX_FILES, -ENOMEM, errno of the read.
  */
-int closure__list(int fd, const char *path, const struct closure_options *options,
-                  struct closure **ret, struct err *err);
+int closure__list(int fd, const char *path, const struct closure_options *options, struct closure **ret,
+                  struct err *err);
 void closure__free(struct closure *closure); /* closes what was not taken; accepts NULL */
 
 /* Transfers the descriptor of a file to the caller. */

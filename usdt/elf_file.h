@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef SCOPE_USDT_ELF_FILE_H
 #define SCOPE_USDT_ELF_FILE_H
 
@@ -32,7 +32,7 @@ struct elf_segment {
     bool executable, writable;
 };
 
-/* A section; its bytes are inside the file unless it has none (NOBITS: size is then 0). */
+/* A section as the file describes it: offset and size are checked by whoever reads the bytes. */
 struct elf_section {
     const char *name; /* owned by the file, never NULL, "" without a name */
     uint32_t type, link;
@@ -53,25 +53,25 @@ uint16_t elf_file__type(const struct elf_file *file); /* ET_EXEC (fixed address)
 uint64_t elf_file__entry(const struct elf_file *file);
 bool elf_file__is_static(const struct elf_file *file); /* no PT_INTERP: no loader maps more */
 bool elf_file__has_sections(const struct elf_file *file);
+/* NULL, or why the section headers cannot be used; the program may run all the same. */
+const char *elf_file__section_damage(const struct elf_file *file);
 
 /* Fills buffer with exactly size bytes at offset, or -ENODATA where the file ends before. */
-int elf_file__read(const struct elf_file *file, uint64_t offset, void *buffer, size_t size,
-                   struct err *err);
+int elf_file__read(const struct elf_file *file, uint64_t offset, void *buffer, size_t size, struct err *err);
 
 const struct elf_segment *elf_file__segments(const struct elf_file *file, size_t *ret_count);
 const struct elf_section *elf_file__sections(const struct elf_file *file, size_t *ret_count);
+/* The first section of that name, or NULL. */
 const struct elf_section *elf_file__section(const struct elf_file *file, const char *name);
 
 /* The segment whose bytes in the file hold [vaddr, vaddr + size), or NULL. */
-const struct elf_segment *elf_file__segment_at(const struct elf_file *file, uint64_t vaddr,
-                                               uint64_t size);
+const struct elf_segment *elf_file__segment_at(const struct elf_file *file, uint64_t vaddr, uint64_t size);
 /* 0, or -ENOENT where no segment has bytes there. */
 int elf_file__vaddr_to_offset(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_offset);
 int elf_file__offset_to_vaddr(const struct elf_file *file, uint64_t offset, uint64_t *ret_vaddr);
 /* What the mapping of the page at file offset `pgoff` at address `start` says about the load bias
  * (run-time address minus vaddr); executable segments only. */
-int elf_file__load_bias(const struct elf_file *file, uint64_t start, uint64_t pgoff,
-                        uint64_t *ret_bias);
+int elf_file__load_bias(const struct elf_file *file, uint64_t start, uint64_t pgoff, uint64_t *ret_bias);
 
 /* The GNU build-id, at most 64 bytes; NULL and 0 where there is none. */
 const uint8_t *elf_file__build_id(const struct elf_file *file, size_t *ret_size);
@@ -85,6 +85,7 @@ struct elf_dynamic {
     const char **needed;
     size_t n_needed;
     bool no_default_lib; /* DF_1_NODEFLIB */
+    bool damaged;        /* something in it points outside the file and was left out */
 };
 const struct elf_dynamic *elf_file__dynamic(const struct elf_file *file);
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef SCOPE_USDT_ERR_H
 #define SCOPE_USDT_ERR_H
 
@@ -15,7 +15,6 @@ struct err {
  * `return err__set(err, EINVAL, "…", …);`. The text is cut to fit and never holds a newline or
  * another control character: what comes from a hostile file cannot play with the terminal.
  */
-int err__set(struct err *err, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int err__set(struct err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

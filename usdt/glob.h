@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef SCOPE_USDT_GLOB_H
 #define SCOPE_USDT_GLOB_H
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef SCOPE_USDT_OPERAND_H
 #define SCOPE_USDT_OPERAND_H
 
@@ -16,7 +16,7 @@
  *   aarch64: 0…30 x0…x30, 31 sp
  */
 enum operand_kind {
-    OPERAND_NONE, /* no argument, or one that is not understood */
+    OPERAND_NONE,     /* no argument, or one that is not understood */
     OPERAND_CONSTANT, /* offset is the value */
     OPERAND_REGISTER, /* base */
     OPERAND_MEMORY,
@@ -26,7 +26,7 @@ struct operand {
     uint8_t kind; /* enum operand_kind */
     uint8_t size; /* of the value in bytes: 1, 2, 4, 8 */
     uint8_t is_signed;
-    uint8_t scale; /* 1, 2, 4, 8; 1 without an index */
+    uint8_t scale;      /* 1, 2, 4, 8; 1 without an index */
     int8_t base, index; /* -1 none */
     int64_t offset;
 };

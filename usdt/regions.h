@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef SCOPE_USDT_REGIONS_H
 #define SCOPE_USDT_REGIONS_H
 
@@ -16,20 +16,22 @@
 enum site_kind {
     SITE_BEGIN, /* ended by a SITE_END of the same region */
     SITE_END,
-    SITE_SCOPE_BEGIN, /* the call's address is the effective address of `scope` */
-    SITE_SCOPE_END, /* shared by all regions of the file, matched by the address of `scope` only;
-                       region is SITE_NO_REGION */
+    SITE_SCOPE_BEGIN,   /* the call's identity is the effective address of `scope` */
+    SITE_SCOPE_END,     /* shared by all regions of the file, matched by the address of `scope` only;
+                           region is SITE_NO_REGION */
     SITE_DYNAMIC_BEGIN, /* `scope` is a pointer variable: its value is the name, its address the
-                           call; region is SITE_NO_REGION */
-    SITE_DYNAMIC_END, /* `scope` likewise */
+                           call's identity; region is SITE_NO_REGION */
+    SITE_DYNAMIC_END,   /* `scope` likewise; only the address counts */
+    SITE_DYNAMIC_OPEN,  /* the value of `scope` is the name, its address means nothing */
+    SITE_DYNAMIC_CLOSE, /* likewise: closes by name and stack pointer */
 };
 
 /* What stands at the site. */
 enum site_nop {
-    SITE_NOP1, /* x86-64: 90 */
-    SITE_NOP1_NOP10, /* x86-64: 90, then 66 2e 0f 1f 84 00 00 00 00 00 */
-    SITE_NOP5, /* x86-64: 0f 1f 44 00 00. Other providers only: on kernels 6.18 to 7.1 attaching
-                  there corrupts the program, so it is the collector's decision */
+    SITE_NOP1,         /* x86-64: 90 */
+    SITE_NOP1_NOP10,   /* x86-64: 90, then 66 2e 0f 1f 84 00 00 00 00 00 */
+    SITE_NOP5,         /* x86-64: 0f 1f 44 00 00. Other providers only: on kernels 6.18 to 7.1 attaching
+                          there corrupts the program, so it is the collector's decision */
     SITE_NOP4_AARCH64, /* d503201f */
 };
 
@@ -38,21 +40,21 @@ struct site {
     uint64_t ref_ctr_offset; /* file offset of the semaphore, 0 none */
     enum site_kind kind;
     enum site_nop nop;
-    uint8_t nop_len; /* bytes that are nop here: 1, 11, 5, 4 */
-    uint32_t region; /* index into regions, or SITE_NO_REGION */
-    struct operand scope; /* kind OPERAND_MEMORY for the SCOPE and DYNAMIC kinds */
-    const char *args; /* as in the note, "" none */
+    uint8_t nop_len;      /* bytes that are nop here: 1, 11, 5, 4 */
+    uint32_t region;      /* index into regions, or SITE_NO_REGION */
+    struct operand scope; /* OPERAND_MEMORY for the SCOPE and DYNAMIC kinds */
+    const char *args;     /* as in the note, "" none */
 };
 
 /* Identity is (provider, name). Strings are owned by the table and also end in NUL. */
 struct region_def {
     const char *provider, *name;
-    size_t name_len; /* exact bytes: a name need not be UTF-8 */
+    size_t name_len;         /* exact bytes: a name need not be UTF-8 */
     const char *source_file; /* of the first begin that names one, NULL unknown */
-    int32_t source_line; /* -1 unknown */
+    int32_t source_line;     /* -1 unknown */
     uint32_t n_begin, n_end; /* sites; the shared ends of scopes are not counted in n_end */
-    uint32_t n_scope_begin; /* of n_begin: ended by the shared end */
-    const char *problem; /* NULL, or why calls of it cannot be complete ("has no end", …) */
+    uint32_t n_scope_begin;  /* of n_begin: ended by the shared end */
+    const char *problem;     /* NULL, or why calls of it cannot be complete ("has no end", …) */
 };
 
 /* A site that must not be touched, or a note that cannot be used. */
@@ -87,14 +89,14 @@ struct probe_table {
     struct foreign_probe *foreign;
     size_t n_foreign;
     size_t n_foreign_notes;
-    size_t n_dropped; /* notes of functions that the linker dropped: location outside the code */
+    size_t n_dropped;    /* notes of functions that the linker dropped: location outside the code */
     size_t n_duplicates; /* notes that say again what another one said */
-    size_t n_damaged; /* notes that could not be read; `damage` says why for the first */
-    const char *damage; /* NULL without */
+    size_t n_damaged;    /* notes that could not be read; `damage` says why for the first */
+    const char *damage;  /* NULL without */
     enum notes_state state;
     size_t n_stripped_sites; /* with NOTES_STRIPPED: places in the code that look like probes */
-    uint64_t gate_offset; /* reserved for the fast path: file offset of its gate, 0 none */
-    void *arena; /* private */
+    uint64_t gate_offset;    /* reserved for the fast path: file offset of its gate, 0 none */
+    void *arena;             /* private */
 };
 
 /*
@@ -102,8 +104,8 @@ struct probe_table {
  * makes regions. A file without notes gives an empty table (look at `state`). A site or note that
  * is refused never stops the others. Errors: those of notes__read.
  */
-int probe_table__read(const struct elf_file *file, const struct pairing *rules,
-                      struct probe_table **ret, struct err *err);
+int probe_table__read(const struct elf_file *file, const struct pairing *rules, struct probe_table **ret,
+                      struct err *err);
 void probe_table__destroy(struct probe_table *table); /* accepts NULL */
 
 #endif
