@@ -15,40 +15,42 @@
  */
 #define NOTES_MAX_BYTES (64u << 20) /* of all .note.stapsdt sections of a file together */
 #define NOTES_MAX_COUNT 1000000u
-#define NOTES_MAX_NAME  255u /* bytes of a provider or region name */
-#define NOTES_MAX_ARGS  4096u
+#define NOTES_MAX_NAME  255u  /* bytes of a provider, a region or a foreign probe */
+#define NOTES_MAX_PROBE 271u  /* bytes of a probe's name: a region's and a suffix */
+#define NOTES_MAX_ARGS  4096u /* bytes of an argument string or of a source file's name */
 
 enum note_kind {
     NOTE_PROBE,  /* owner stapsdt, type 3 */
-    NOTE_SOURCE, /* owner scope: file and line of a begin */
-    NOTE_SCOPE,  /* owner scope: operand of a literal name's scope */
+    NOTE_SOURCE, /* owner scope, type 0x5301: file and line of the begin before it */
+    NOTE_SCOPE,  /* owner scope, type 0x5302: operand of a literal name's scope */
 };
 
-/* A decoded note. The strings point into the section's bytes, which die with the notes. */
+/*
+ * A decoded note. The strings end in NUL and point into the section's bytes, which die with the
+ * notes.
+ */
 struct note {
     enum note_kind kind;
-    uint64_t location;                  /* adjusted by the base */
-    uint64_t semaphore;                 /* adjusted, 0 none (probes) */
-    const char *provider, *name, *args; /* probes; args also for NOTE_SCOPE; end in NUL */
-    size_t provider_len, name_len, args_len;
-    const char *source_file; /* NOTE_SOURCE, ends in NUL */
-    size_t source_file_len;
-    int32_t source_line; /* NOTE_SOURCE */
+    int32_t source_line;         /* NOTE_SOURCE */
+    uint64_t location;           /* adjusted by the base */
+    uint64_t semaphore;          /* adjusted likewise, 0 none; probes */
+    const char *provider, *name; /* probes */
+    const char *text;            /* arguments of a probe, file of NOTE_SOURCE, operand of NOTE_SCOPE */
+    uint32_t provider_len, name_len, text_len;
 };
 
 struct notes {
-    struct note *notes;
+    struct note *notes; /* in the order of the file */
     size_t count;
-    size_t n_damaged;       /* notes that are there but not understood: short, no NUL, name too long… */
-    char first_damage[128]; /* why the first of them was left out */
+    size_t n_damaged;   /* notes left out: too short, no NUL, a name that is empty or too long */
+    const char *damage; /* why the first of them was left out, NULL without; a constant */
     bool has_section;
-    bool cut;    /* a section ended inside a note: what follows is unknown */
     void *bytes; /* private */
 };
 
 /*
- * 0 also for a file without notes. -EBADMSG impossible sizes, -E2BIG beyond a limit above,
- * -ENOMEM, or the errno of a read.
+ * 0 also for a file without notes. -EBADMSG sizes that cannot be (a section beyond the file, a
+ * note beyond its section), -E2BIG beyond a limit above, -ENOMEM, or the errno of a read.
  */
 int notes__read(const struct elf_file *file, struct notes *ret, struct err *err);
 void notes__deinit(struct notes *notes);

@@ -40,10 +40,12 @@ struct site {
     uint64_t ref_ctr_offset; /* file offset of the semaphore, 0 none */
     enum site_kind kind;
     enum site_nop nop;
-    uint8_t nop_len;      /* bytes that are nop here: 1, 11, 5, 4 */
-    uint32_t region;      /* index into regions, or SITE_NO_REGION */
-    struct operand scope; /* OPERAND_MEMORY for the SCOPE and DYNAMIC kinds */
-    const char *args;     /* as in the note, "" none */
+    uint8_t nop_len;         /* bytes that are nop here: 1, 11, 5, 4 */
+    uint32_t region;         /* index into regions, or SITE_NO_REGION */
+    struct operand scope;    /* OPERAND_MEMORY for the SCOPE and DYNAMIC kinds */
+    const char *source_file; /* of a begin of the provider `scope`, NULL unknown */
+    int32_t source_line;     /* -1 unknown */
+    const char *args;        /* as in the note, "" none */
 };
 
 /* Identity is (provider, name). Strings are owned by the table and also end in NUL. */
@@ -57,6 +59,8 @@ struct region_def {
     const char *problem;     /* NULL, or why calls of it cannot be complete ("has no end", …) */
 };
 
+#define REFUSALS_KEPT 1000u
+
 /* A site that must not be touched, or a note that cannot be used. */
 struct refusal {
     uint64_t vaddr;
@@ -69,8 +73,8 @@ struct refusal {
 struct foreign_probe {
     const char *provider, *probe;
     size_t probe_len;
-    uint32_t n_sites;
-    uint32_t n_nop5;
+    uint32_t n_sites; /* notes with a location in the code */
+    uint32_t n_nop5;  /* of these stand on a 5-byte nop */
 };
 
 enum notes_state {
@@ -85,7 +89,7 @@ struct probe_table {
     struct site *sites; /* by file offset, then kind, region; each (offset, kind, region) once */
     size_t n_sites;
     struct refusal *refused;
-    size_t n_refused;
+    size_t n_refused; /* of them the first REFUSALS_KEPT are in `refused` */
     struct foreign_probe *foreign;
     size_t n_foreign;
     size_t n_foreign_notes;
@@ -94,9 +98,10 @@ struct probe_table {
     size_t n_damaged;    /* notes that could not be read; `damage` says why for the first */
     const char *damage;  /* NULL without */
     enum notes_state state;
-    size_t n_stripped_sites; /* with NOTES_STRIPPED: places in the code that look like probes */
-    uint64_t gate_offset;    /* reserved for the fast path: file offset of its gate, 0 none */
-    void *arena;             /* private */
+    size_t n_stripped_sites;                   /* with NOTES_STRIPPED, x86-64: places that look like probes */
+    bool has_scope_end;                        /* a SITE_SCOPE_END is among the sites */
+    uint64_t gate_offset, gate_ref_ctr_offset; /* __scope__gate, 0 none */
+    void *arena;                               /* private */
 };
 
 /*
