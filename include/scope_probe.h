@@ -162,11 +162,16 @@
 #endif
 
 /* Relocations that change nothing. The first keeps the base wherever the code stays (--gc-sections), the second keeps
- * functions apart that differ in a region's name alone (--icf=all). */
+ * functions apart that differ in a region's name alone (--icf=all), the third makes the site a root for gold, which
+ * otherwise refuses a note of a function that it dropped; the section's name is one that gold takes for a root, and the
+ * "e" leaves the section itself out of the program. */
 #ifdef SCOPE_RELOC_NONE_
 #define SCOPE_TIES_ \
     "\t.reloc 990b, " SCOPE_RELOC_NONE_ ", _.stapsdt.base\n" \
-    "\t.reloc 990b, " SCOPE_RELOC_NONE_ ", 991f\n"
+    "\t.reloc 990b, " SCOPE_RELOC_NONE_ ", 991f\n" \
+    "\t.pushsection .rodata.nptl_version.scope,\"ae?\",@progbits\n" \
+    "\t.reloc ., " SCOPE_RELOC_NONE_ ", 990b\n\t.byte 0\n" \
+    "\t.popsection\n"
 #else
 #define SCOPE_TIES_ ""
 #endif

@@ -85,6 +85,8 @@ def sites(elf):
             if base_sec and base:
                 loc += base_sec[3] - base
             provider, name, args = (s.decode("utf-8", "surrogateescape") for s in strings[:3])
+            if provider != "scope":
+                continue
             code = elf.code_at(loc, len(nops))
             site = {"location": loc, "semaphore": sem, "provider": provider, "name": name, "args": args,
                     "file": None, "line": None, "live": code is not None, "nops": code == nops}
@@ -113,8 +115,8 @@ def complaints(elf, all_sites):
         what = f"{s['name']} at {s['location']:#x}"
         if not s["nops"]:
             yield f"{what}: not the nops"
-        if s["provider"] != "scope" or s["semaphore"]:
-            yield f"{what}: provider {s['provider']}, semaphore {s['semaphore']:#x}"
+        if s["semaphore"]:
+            yield f"{what}: semaphore {s['semaphore']:#x}"
         if s["location"] in seen:
             yield f"{what}: two notes for one site"
         seen.add(s["location"])
