@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A column: a growing array of one fixed width that leaves anonymous memory when it becomes large.
+ *
+ * Up to COLUMN_SPILL_BYTES it is heap memory; above, the bytes live in an unlinked temporary file mapped shared, so
+ * that the kernel can write them back and the process stays small whatever the number of calls.  Space is
+ * allocated before it is used: a full disk is an error (-ENOSPC) and never a SIGBUS.
+ */
+#ifndef SCOPE_COLUMN_H
+#define SCOPE_COLUMN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define COLUMN_SPILL_BYTES (4u << 20)
+
+struct column {
+	void *data;       /* n elements; moves when the column grows */
+	uint64_t n, cap;  /* elements */
+	uint32_t width;   /* bytes per element */
+	int fd;           /* of the temporary file, -1 in memory */
+};
+
+/* Folder for temporary files of this process: TMPDIR, else that of the output (a tmpfs would be memory again). */
+void column__set_folder(const char *folder);
+
+void column__init(struct column *c, uint32_t width);
+void column__deinit(struct column *c);           /* accepts a zeroed one */
+int column__resize(struct column *c, uint64_t n); /* new elements are 0; 0, -ENOMEM, -ENOSPC */
+void *column__append(struct column *c);          /* one zeroed element; NULL: out of memory or disk */
+int column__append_i64(struct column *c, int64_t v);
+
+static inline int64_t *column_i64(const struct column *c) { return c->data; }
+static inline uint8_t *column_u8(const struct column *c) { return c->data; }
+
+/*
+ * Sorts the records of a column in place by `less` with bounded anonymous memory: sorted runs, then merges.
+ * Stable.
+ */
+int column__sort(struct column *c, int (*compare)(const void *a, const void *b, void *arg), void *arg);
+
+#endif
