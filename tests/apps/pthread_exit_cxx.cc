@@ -1,0 +1,3 @@
+/* pthread_exit inside a region, in C++: destructors run. See pthread_exit.h. */
+#define UNWINDS 1
+#include "pthread_exit.h"

@@ -1,0 +1,4 @@
+// build: -fexceptions
+/* pthread_exit inside a region, in C with -fexceptions: cleanup handlers run. See pthread_exit.h. */
+#define UNWINDS 1
+#include "pthread_exit.h"
