@@ -101,7 +101,7 @@ struct loss {
 	uint64_t count;
 	bool sample;                     /* samples, not calls */
 };
-struct note {                            /* something that every summary must say */
+struct run_note {                            /* something that every summary must say */
 	int64_t from, to, pid;
 	struct text text;
 };
@@ -187,7 +187,7 @@ struct profile {
 	struct column extra[N_CALL_COLUMNS]; /* int64; n = n_calls, or 0 where no row has it */
 	struct loss *losses;
 	uint32_t n_losses;
-	struct note *notes;
+	struct run_note *notes;
 	uint32_t n_notes;
 	struct process_row *processes;
 	uint32_t n_processes;
