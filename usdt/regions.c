@@ -32,15 +32,17 @@ struct builder {
 /* Makes room for one more element; false without memory. */
 static bool grow(void *array, size_t count, size_t *capacity, size_t size)
 {
-    void **place = array, *grown;
     size_t wanted = *capacity ? *capacity * 2 : 16;
+    void *elements;
 
     if (count < *capacity)
         return true;
-    grown = reallocarray(*place, wanted, size);
-    if (!grown)
+    /* array points at a pointer of some other type: its bytes are copied, not its value. */
+    memcpy(&elements, array, sizeof(elements));
+    elements = reallocarray(elements, wanted, size);
+    if (!elements)
         return false;
-    *place = grown;
+    memcpy(array, &elements, sizeof(elements));
     *capacity = wanted;
     return true;
 }
