@@ -81,7 +81,7 @@ include mk/apps.mk
 include mk/test.mk
 include mk/install.mk
 
-.PHONY: all programs help clean distclean
+.PHONY: all programs deps help clean distclean
 all: programs apps examples ## build everything: programs, truth programs, examples
 programs: $(LIBS) $(LIBUSER) $(PROGRAMS) ## build build/scope-bpf and build/scope-report only
 
@@ -125,6 +125,13 @@ $(B)/scope-report: $(call objs,$(REPORT_MAIN)) $(LIBS)
 
 -include $(patsubst %.o,%.d,$(call objs,$(USDT_SRCS) $(CONVERTERS_SRCS) $(REPORT_MAIN) $(USER_SRCS) $(USER_MAIN)))
 
+DEPS_LISTS := mk/deps.txt tests/requirements.txt tests/requirements-alone.txt
+deps: $(B)/.deps-stamp ## install what building and testing need (apt-get, a Python environment in build/venv)
+$(B)/.deps-stamp: mk/deps.sh $(DEPS_LISTS)
+	@mkdir -p $(@D)
+	$(Q)mk/deps.sh mk/deps.txt $(B)/venv tests/requirements.txt tests/requirements-alone.txt
+	@touch $@
+
 clean: ## remove what was built (the Python environment stays)
 	rm -rf $(B)/obj $(B)/tests $(B)/apps $(B)/examples $(B)/asan $(B)/*.a $(B)/scope-bpf $(B)/scope-report
 
@@ -138,4 +145,4 @@ help: ## this text
 	@echo
 	@echo 'Variables: V=1 shows the commands; WERROR=0 lets warnings pass; B=folder builds elsewhere;'
 	@echo 'PREFIX=/usr/local, DESTDIR= for install; CC, CXX, CLANG, MPICC choose compilers.'
-	@echo 'First time: sudo make deps (or as root), make, sudo make demo.'
+	@echo 'First time: make demo, as yourself (it asks for sudo where it must) or as root.'
