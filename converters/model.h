@@ -198,8 +198,23 @@ struct profile {
 int profile__create(struct profile **ret);
 void profile__destroy(struct profile *p);         /* accepts NULL */
 
-/* Copies into the arena; {NULL,0} on out of memory with p->failed set is not used: returns -ENOMEM through err. */
+/* A copy that lives as long as the profile; short ones are stored once. {NULL, 0}: no memory. */
 struct text profile__text(struct profile *p, const void *bytes, size_t len);
+
+/*
+ * Appends a zeroed element to one of the arrays of the profile or of a rank that live in the arena: meta, losses,
+ * notes, processes, threads, tasks, perf, likwid, likwid_env, lines, modules (rows, regions and ranks have their own
+ * functions).  `array` is the address of the pointer, `n` its count.  NULL: no memory; the old elements may move.
+ */
+void *profile__append(struct profile *p, void *array, uint32_t *n, size_t width);
+/* n zeroed elements in the arena; NULL: no memory.  n = 0 gives a pointer that must not be read. */
+void *profile__alloc(struct profile *p, uint64_t n, size_t width);
+
+/* What stands in an optional column for a call whose row does not have it: -1, or 0 (await, flags). */
+int64_t call_column__fill(enum call_column column);
+/* Makes the optional column exist for all calls so far, filled with the above.  0, -ENOMEM, -ENOSPC. */
+int profile__use_column(struct profile *p, enum call_column column);
+static inline bool row__has(const struct row *row, enum call_column column) { return row->has >> column & 1; }
 
 /* Find or add; the index, or -ENOMEM.  Names are compared as bytes. */
 int64_t profile__region(struct profile *p, const char *name, size_t len);
@@ -207,6 +222,7 @@ int64_t profile__rank(struct profile *p, int32_t number);   /* find or add; inde
 int64_t profile__find_rank(const struct profile *p, int32_t number); /* index or -1 */
 
 struct row *profile__add_row(struct profile *p, uint32_t region, uint32_t rank); /* zeroed, source_line -1; NULL: no memory */
+struct row *profile__find_row(const struct profile *p, uint32_t region, uint32_t rank); /* NULL: none */
 
 const struct meta *profile__meta(const struct profile *p, const char *key);
 int profile__set_meta_text(struct profile *p, const char *key, const char *text, size_t len);
@@ -214,10 +230,14 @@ int profile__set_meta_int(struct profile *p, const char *key, int64_t value);
 
 static inline uint64_t profile__calls(const struct profile *p) { return p->start.n; }
 
+int profile__set_meta_float(struct profile *p, const char *key, double value);
+struct meta *profile__add_meta(struct profile *p, const char *key, size_t len, enum meta_kind kind); /* found or new */
+
 /*
  * Moves everything of `from` into `into`, ranks by number; a rank in both is an error (-EEXIST) that names both
- * files.  Metadata: that of `into` stays, start_time_ns becomes the smaller one, finalize_time_ns the larger, and
- * relative times are shifted to fit.
+ * files.  Metadata: that of `into` stays, keys that it has not are added, start_time_ns becomes the smaller one,
+ * finalize_time_ns the larger, and relative times are shifted to fit.  After an error both may only be destroyed;
+ * after success `from` is empty and is still the caller's to destroy.
  */
 int profile__merge(struct profile *into, struct profile *from, struct err *err);
 
