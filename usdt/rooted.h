@@ -19,7 +19,7 @@ struct rooted {
 int rooted__init(struct rooted *rooted, const char *root, const char *cwd);
 void rooted__deinit(struct rooted *rooted);
 
-/* Opens a regular file for reading (never waits for a FIFO); the descriptor, or -errno. */
+/* Opens a regular file for reading; the descriptor, or -errno (-EACCES for anything else). */
 int rooted__open(const struct rooted *rooted, const char *path);
 bool rooted__is_folder(const struct rooted *rooted, const char *path);
 
