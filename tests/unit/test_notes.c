@@ -691,7 +691,8 @@ static size_t compare_with_readelf(const struct probe_table *table, const char *
         unsigned long location;
         size_t i;
 
-        sscanf(line, " Provider: %63s", provider);
+        if (strstr(line, "Provider: "))
+            sscanf(strstr(line, "Provider: "), "Provider: %63s", provider);
         sscanf(line, " Name: %255[^\n]", name);
         if (sscanf(line, " Location: %lx", &location) != 1 || strcmp(provider, "scope"))
             continue;
