@@ -76,6 +76,8 @@ LIBS     := $(if $(USDT_SRCS),$(B)/libusdt.a) $(if $(CONVERTERS_SRCS),$(B)/libco
 LIBUSER  := $(if $(USER_SRCS),$(B)/libuser.a)
 SKEL     := $(if $(BPF_SRCS),$(B)/obj/bpf/scope.skel.h)
 
+FLAGS_STAMP := $(B)/obj/.flags
+
 include mk/bpf.mk
 include mk/apps.mk
 include mk/test.mk
@@ -86,7 +88,6 @@ all: programs apps examples ## build everything: programs, truth programs, examp
 programs: $(LIBS) $(LIBUSER) $(PROGRAMS) ## build build/scope-bpf and build/scope-report only
 
 # Everything is built again when the way of building changes.
-FLAGS_STAMP := $(B)/obj/.flags
 FLAGS_NOW    = $(CC) $(ALL_CFLAGS)
 $(FLAGS_STAMP): FORCE
 	@mkdir -p $(@D)
@@ -115,13 +116,15 @@ $(B)/libconverters.a: $(call objs,$(CONVERTERS_SRCS))
 $(B)/libuser.a: $(call objs,$(USER_SRCS))
 	$(archive)
 
+# The rooms' archives refer to each other (errors, the capture's shape): one group, in no order.
+group = -Wl,--start-group $(1) -Wl,--end-group
 $(B)/scope-bpf: $(call objs,$(USER_MAIN)) $(LIBUSER) $(LIBS)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBUSER) $(B)/libconverters.a $(wildcard $(B)/libusdt.a) $(BPF_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call group,$(LIBUSER) $(LIBS)) $(BPF_LIBS)
 
 $(B)/scope-report: $(call objs,$(REPORT_MAIN)) $(LIBS)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libconverters.a $(wildcard $(B)/libusdt.a) $(REPORT_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call group,$(LIBS)) $(REPORT_LIBS)
 
 -include $(patsubst %.o,%.d,$(call objs,$(USDT_SRCS) $(CONVERTERS_SRCS) $(REPORT_MAIN) $(USER_SRCS) $(USER_MAIN)))
 
