@@ -56,7 +56,7 @@
  *   - longjmp over a block runs no end: the call is recorded as abandoned at the next event of the thread that shows it.
  *   - No co_await or co_yield inside a region: the coroutine may go on on another thread.
  *   - A constexpr function cannot hold a region (C++); branch around it with __builtin_is_constant_evaluated().
- *   - Only inside functions, not in naked ones. C from C11, C++ from C++11, and the older GNU dialects that know
+ *   - Only inside functions, not in naked ones (outside a function C++ takes SP_PROBE for an object of the program's life). C from C11, C++ from C++11, and the older GNU dialects that know
  *     _Static_assert.
  *   - The function around SP_PROBE loses tail calls inside the region, as with any destructor. A compiler may load a value
  *     again behind a site, as behind any asm. Where something can throw, C++ adds landing pads, off the straight path.
@@ -307,6 +307,7 @@
 
 #else /* C */
 
+/* behind the name: an attribute in front would let gcc take the declaration as the body of an `if` */
 #define SCOPE_CLEANUP_(f) __attribute__((cleanup(f), unused))
 
 #if SCOPE_IS_GCC_
@@ -317,7 +318,7 @@
         (void)scope_p_; \
         end; \
     } \
-    SCOPE_CLEANUP_(SCOPE_CAT_(tag, _end)) char SCOPE_CAT_(tag, _v); \
+    char SCOPE_CAT_(tag, _v) SCOPE_CLEANUP_(SCOPE_CAT_(tag, _end)); \
     check; \
     begin
 #define SCOPE_BLOCK_NAME_(tag, text) \
@@ -334,7 +335,7 @@ extern __inline__ __attribute__((gnu_inline)) SCOPE_ALWAYS_ void scope_block_end
     SCOPE_ASM_(SCOPE_SITE_("__scope", "__end", "1@%0") : "+m"(*scope_p_));
 }
 
-#define SCOPE_BLOCK_VAR_(tag) SCOPE_CLEANUP_(scope_block_end_) char SCOPE_CAT_(tag, _v)
+#define SCOPE_BLOCK_VAR_(tag) char SCOPE_CAT_(tag, _v) SCOPE_CLEANUP_(scope_block_end_)
 #define SCOPE_BLOCK_NAME_(tag, text) \
     SCOPE_BLOCK_VAR_(tag); \
     SCOPE_CHECK_NAME_(text); \
@@ -356,7 +357,7 @@ extern __inline__ __attribute__((gnu_inline)) SCOPE_ALWAYS_ void scope_dynamic_e
 }
 
 #define SCOPE_BLOCK_DYNAMIC_(tag, string) \
-    SCOPE_CLEANUP_(scope_dynamic_end_) const char *SCOPE_CAT_(tag, _v) = (string); \
+    const char *SCOPE_CAT_(tag, _v) SCOPE_CLEANUP_(scope_dynamic_end_) = (string); \
     SCOPE_ASM_(SCOPE_DYNAMIC_BEGIN_ : "+m"(SCOPE_CAT_(tag, _v)) : : "memory")
 
 #endif /* C */

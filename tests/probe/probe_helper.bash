@@ -1,0 +1,55 @@
+# Shared by the bats files of this folder.
+
+PROBE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+INCLUDE=$(cd "$PROBE_DIR/../../include" && pwd)
+APPS=$(cd "$PROBE_DIR/../apps" && pwd)
+WARN="-Wall -Wextra -Wshadow -Wpedantic -Werror"
+
+setup() {
+    WORK=$(mktemp -d "${BATS_TEST_TMPDIR:-/tmp}/probe.XXXXXX")
+    FAILED=0
+}
+
+need() {
+    local tool
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null || skip "$tool is not installed"
+    done
+}
+
+# complain TEXT...: one more failed combination; the test goes on and `verdict` fails at its end
+complain() {
+    echo "$*"
+    FAILED=$((FAILED + 1))
+}
+
+verdict() {
+    [ "$FAILED" -eq 0 ] || { echo "$FAILED combinations failed"; return 1; }
+}
+
+# is_cxx CC: does this compiler command compile C++?
+is_cxx() {
+    case $1 in *++*) return 0 ;; esac
+    return 1
+}
+
+# combine CC FLAGS...: build the matrix program from its two units, run it ($RUN before it), and compare its notes with
+# what it says. CC may hold several words.
+combine() {
+    local cc=$1 lang="-x c" out="$WORK/matrix"
+    shift
+    is_cxx "$cc" && lang="-x c++"
+    # shellcheck disable=SC2086
+    if ! $cc $lang "$@" -I"$INCLUDE" "$PROBE_DIR/matrix.c" "$PROBE_DIR/matrix_unit.c" -x none ${LIBS:-} -o "$out" \
+        >"$WORK/log" 2>&1; then
+        complain "$cc $*: does not build: $(grep -m1 -iE 'error|undefined|cannot' "$WORK/log")"
+        return 0
+    fi
+    # shellcheck disable=SC2086
+    if ! timeout 20 ${RUN:-} "$out" >"$WORK/truth" 2>"$WORK/log"; then
+        complain "$cc $*: does not run: $(head -1 "$WORK/log")"
+        return 0
+    fi
+    "$PROBE_DIR/check-truth.py" "$out" "$WORK/truth" >"$WORK/log" 2>&1 ||
+        complain "$cc $*: $(head -3 "$WORK/log" | tr '\n' ';')"
+}
