@@ -47,14 +47,16 @@ enum sb_site_kind {
 	SB_SITE_SCOPE_BEGIN = 3,   /* begin with the address of a byte of the frame */
 	SB_SITE_SCOPE_END = 4,     /* shared end: closes the frame with this address, whatever its name */
 	SB_SITE_DYNAMIC_BEGIN = 5, /* operand is a pointer variable: its value is the name, its address the call */
-	SB_SITE_DYNAMIC_END = 6,
+	SB_SITE_DYNAMIC_END = 6,   /* by address, like SB_SITE_SCOPE_END */
+	SB_SITE_DYNAMIC_OPEN = 7,  /* operand is a pointer variable: its value is the name */
+	SB_SITE_DYNAMIC_CLOSE = 8, /* likewise: closes by name and stack pointer */
 };
 
 /*
  * cookie, from bit 0: region 20 · kind 4 · base register 5 · index register 5 · log2(scale) 2 · offset 28 (signed).
  * Registers are DWARF numbers (x86-64: 0 rax … 16 rip; aarch64: 0–30 x0…x30, 31 sp); SB_REG_NONE: absent.
  */
-#define SB_REG_NONE 31u         /* on x86-64; on aarch64 an index is never used and base is always there */
+#define SB_REG_NONE 31u         /* on x86-64 no base, everywhere no index; on aarch64 a base of 31 is sp */
 #define SB_COOKIE_REGION(c) ((sb_u32)((c) & 0xfffff))
 #define SB_COOKIE_KIND(c) ((sb_u32)(((c) >> 20) & 0xf))
 #define SB_COOKIE_BASE(c) ((sb_u32)(((c) >> 24) & 0x1f))
@@ -124,7 +126,7 @@ enum sb_cold_type {
 struct sb_process {
 	sb_u8 type;
 	sb_u8 stopped;       /* exec: a SIGSTOP was sent, the collector must continue it */
-	sb_u16 pad;
+	sb_u16 inherited_dropped; /* exec, exit: calls inherited at fork that never became visible */
 	sb_u32 pid;          /* thread group, in the initial namespace */
 	sb_u32 inner_pid;    /* in its own pid namespace */
 	sb_u32 parent;       /* fork: the parent's thread group */

@@ -15,6 +15,8 @@
  *     u   unsigned LEB128, at most 10 bytes
  *     s   signed, zigzag, then LEB128
  *     b   bytes: u length, then the bytes (text is UTF-8 where the source was, but any byte may stand there)
+ * Blocks come in no promised order between types: the LANE of a CALLS block, the IMAGE of a LANE, the region of a
+ * call may stand later in the file.  IMAGE of a fork repeats path, command line and variables of its parent.
  * Times are ns of CLOCK_MONOTONIC.  A type may grow new fields at its end: readers ignore what is left over.
  *
  * `image` is the serial number (from 1) of one program executed by one process: a fork and an exec start a new one.
@@ -54,7 +56,8 @@ enum capture_type {
 	/* u lane · s end · s CPU time in ns (-1 unknown) · u records of the lane, lost ones included · u why (enum
 	 * sb_lane_end_why) · u calls deeper than the limit · b name at the end */
 	CAPTURE_LANE_END = 7,
-	/* u image · u start · u end (addresses of the executable mapping) · u file offset · u bias (address minus the
+	/* A forked image starts with the modules of the image that it forked from.
+	 * u image · u start · u end (addresses of the executable mapping) · u file offset · u bias (address minus the
 	 * address in the ELF file) · u known (1: the bias was computed) · s time · b path · b build-id */
 	CAPTURE_MODULE = 8,
 	/* u lane · u n · u first seq · then n records as capture_calls__put() writes them, in order of seq */
