@@ -30,6 +30,8 @@ enum format_flags {
 	FORMAT_ONE_RANK_EXACT = 4, /* one rank chosen: exactly the name that was given */
 };
 
+#define FORMAT_NOTHING 1
+
 struct format {
 	const char *name;      /* "h5" */
 	const char *suffix;    /* ".h5" */
@@ -38,13 +40,26 @@ struct format {
 	bool (*match)(const struct input *in);                 /* by content; NULL: cannot be read */
 	int (*read)(const struct input *in, struct profile *into, struct err *err); /* into an empty profile */
 	/* Writes the ranks of `options` to the file `path` (a new temporary file beside the target: writers may write
-	 * in place; the caller fsyncs and renames).  NULL: cannot be written. */
+	 * in place; the caller fsyncs and renames).  FORMAT_NOTHING: nothing to write for these ranks, no file is made.
+	 * Messages name what could not be written and why; those of the disk begin with `path`, which the caller
+	 * replaces by the target's name.  NULL: cannot be written. */
 	int (*write)(const struct profile *p, const char *path, const struct write_options *options, struct err *err);
 };
 
 extern const struct format *const formats[]; /* ends with NULL */
 const struct format *format__by_suffix(const char *path); /* longest suffix that fits; NULL unknown */
 const struct format *format__by_name(const char *name);
+
+/* Whether options choose that rank. */
+bool write_options__rank(const struct write_options *options, int32_t number);
+/* Tells the user, by options->say, what the target cannot hold. */
+void write_options__say(const struct write_options *options, const char *what);
+
+/*
+ * Opens a regular file for reading (no FIFO, device or folder; never blocks) and fills `in`, with the descriptor to
+ * be closed by the caller.  0 or -errno, the message names the file.
+ */
+int input__open(struct input *in, const char *path, struct err *err);
 
 /*
  * Reads one file by its content into a new profile.  -errno, message names file and place.
