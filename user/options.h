@@ -11,7 +11,16 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-enum action { ACTION_RECORD, ACTION_LIST, ACTION_CALIBRATE, ACTION_CHECK, ACTION_HELP, ACTION_VERSION };
+enum action {
+    ACTION_RECORD,
+    ACTION_LIST,
+    ACTION_CALIBRATE,
+    ACTION_CHECK,
+    ACTION_HELP,
+    ACTION_VERSION,
+    ACTION_DUMP_MAN,
+    ACTION_DUMP_COMPLETION
+};
 enum uprobe_road { UPROBE_AUTO, UPROBE_MULTI, UPROBE_PERF };
 
 struct string_list {
@@ -21,23 +30,23 @@ struct string_list {
 
 struct options {
     enum action action;
-    char **command;      /* NULL-terminated, NULL without a command */
+    char **command; /* NULL-terminated, NULL without a command */
     pid_t *pids;
     size_t n_pids;
-    const char *output;  /* prefix, "scope" */
+    const char *output; /* prefix, "scope" */
     bool output_given;
-    int freq;            /* Hz, 997 */
+    int freq; /* Hz, 997 */
     bool samples;
     bool format_h5, format_spt, format_sps;
-    double duration;     /* seconds, 0 none */
+    double duration; /* seconds, 0 none */
     struct string_list region, exclude;
     const char *list_what; /* NULL = regions */
     bool json, csv;
-    size_t buffer;       /* bytes for all hot rings together, 64 MiB */
+    size_t buffer; /* bytes for all hot rings together, 64 MiB */
     bool keep_capture, fail_on_loss;
     const char *run_as, *label;
     bool metadata_full;
-    bool follow;         /* children: on for a command, off for -p */
+    bool follow; /* children: on for a command, off for -p */
     bool quiet;
     int verbose;
     enum uprobe_road uprobes; /* --uprobes auto|multi|perf */
@@ -46,8 +55,8 @@ struct options {
 extern const struct options default_options;
 
 /*
- * Parses SCOPE_BPF_OPTIONS (split as a shell would split words, without expansion), then argv.  0, or -EINVAL with
- * a line that says which option, why, and what to type.  Memory of *ret is kept until the program ends.
+ * Parses SCOPE_BPF_OPTIONS (split as a shell would split words, without expansion), then argv.  0, or -EINVAL
+ * with a line that says which option, why, and what to type.  Memory of *ret is kept until the program ends.
  */
 int options__parse(int argc, char **argv, const char *environment, struct options *ret, struct err *err);
 void options__help(FILE *out);
