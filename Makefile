@@ -88,7 +88,7 @@ all: programs apps examples ## build everything: programs, truth programs, examp
 programs: $(LIBS) $(LIBUSER) $(PROGRAMS) ## build build/scope-bpf and build/scope-report only
 
 # Everything is built again when the way of building changes.
-FLAGS_NOW    = $(CC) $(ALL_CFLAGS)
+FLAGS_NOW    = $(CC) $(ALL_CFLAGS) $(CLANG) $(BPF_CFLAGS)
 $(FLAGS_STAMP): FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$FLAGS_TEXT" | cmp -s - $@ || printf '%s\n' "$$FLAGS_TEXT" > $@

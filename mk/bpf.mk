@@ -17,7 +17,7 @@ BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -std=gnu11 -D__TARGET_ARCH_$(BPF_ARCH)
 
 BPF_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(BPF_SRCS))
 
-$(B)/obj/bpf/%.bpf.o: bpf/%.bpf.c
+$(B)/obj/bpf/%.bpf.o: bpf/%.bpf.c $(FLAGS_STAMP)
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<

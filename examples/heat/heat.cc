@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     auto run = [steps](int &count) {
         SP_PROBE(run);
         Plate<double> plate(128, 128);
-        count = solve(plate, steps, 1e-4);
+        count = solve(plate, steps, 1e-3);
     };
 
     std::thread other(run, std::ref(done[1]));
