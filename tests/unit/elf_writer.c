@@ -244,7 +244,7 @@ struct elf_image elf_plan__build(const struct elf_plan *plan)
     struct byte_buffer file = {0};
     Elf64_Ehdr header = {
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-        .e_type = ET_EXEC,
+        .e_type = plan->type ? plan->type : ET_EXEC,
         .e_machine = plan->machine ? plan->machine : EM_X86_64,
         .e_version = EV_CURRENT,
         .e_entry = ELF_TEXT,

@@ -34,6 +34,7 @@ void elf_note__scope(struct byte_buffer *notes, uint64_t location, const char *o
 #define ELF_DATA_SIZE 0x100u
 
 struct elf_plan {
+    uint16_t type;     /* 0: ET_EXEC */
     uint16_t machine;  /* 0: x86-64 */
     uint64_t base;     /* address of .stapsdt.base; 0: no such section */
     const void *notes; /* NULL: no .note.stapsdt */
