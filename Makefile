@@ -82,7 +82,6 @@ include mk/bpf.mk
 include mk/apps.mk
 include mk/test.mk
 include mk/install.mk
-include mk/docs.mk
 
 .PHONY: all programs deps help clean distclean
 all: programs apps examples ## build everything: programs, truth programs, examples

@@ -44,7 +44,7 @@ check-kernels: all ## other kernels, in QEMU
 	@$(TESTS_RUN) kernels
 
 # Address and undefined-behaviour sanitizers on all that runs without root: unit tests (replay among them) and the kit.
-# Leaks count. The kit limits a program's address space, which the sanitizer's shadow memory does not fit into.
+# Leaks count.
 ASAN_B := $(B)/asan
 ASAN   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 check-asan: ## unit tests, replay and kit under AddressSanitizer and UBSan
