@@ -186,9 +186,11 @@ static void prefer_stored(struct stats *s, uint64_t r)
             stats->has_exclusive &= own[i] >= 0;
             stats->exclusive = add(stats->exclusive, own[i]);
         }
-    } else if (row->has_exclusive && row->count) {
+    } else if (row->has_exclusive && row->exclusive_total >= 0) {
         stats->exclusive = row->exclusive_total;
-        stats->has_exclusive = row->exclusive_total >= 0;
+        stats->has_exclusive = true;
+    } else if (row->has_exclusive && s->p->n_losses) {
+        stats->has_exclusive = false; /* -1 beside losses: uncertain; without: nobody computed it */
     }
 }
 
