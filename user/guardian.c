@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "guardian.h"
+
+#include "bpf/events.h"
+#include "children.h"
+#include "proc_stat.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct guardian {
+    pid_t pid;
+    int pidfd;
+};
+
+enum { MAP_FD, COLLECTOR_FD, N_FDS }; /* what the guardian has open, and nothing else */
+enum { BATCH = 64, LAST_ROUNDS = 40, LAST_TICK_MS = 10 };
+
+/* ---- in the guardian -------------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static int collect(sb_u32 pids[BATCH])
+{
+    sb_u32 key, next;
+    int n = 0;
+
+    if (bpf_map_get_next_key(MAP_FD, NULL, &next))
+        return 0;
+    do {
+        pids[n++] = key = next;
+    } while (n < BATCH && !bpf_map_get_next_key(MAP_FD, &key, &next));
+    return n;
+}
+
+/*
+ * SIGCONT by pidfd, after the pidfd is open and the process behind it is the one that was stopped.  False: it is not
+ * (yet) stopped, look again.
+ */
+static bool go_on(sb_u32 pid, const struct sb_stopped *stopped)
+{
+    struct proc_stat stat;
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (pidfd < 0)
+        return true;
+    bool same = !proc_stat__read((pid_t)pid, &stat) && proc_stat__started_at(&stat, stopped->start_time);
+    if (same)
+        syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
+    close(pidfd);
+    return !same || stat.state == 'T';
+}
+
+/* Continues what was stopped before `before`; an entry goes once its process was seen stopped, or `last`. */
+static void relieve(uint64_t before, bool last)
+{
+    struct sb_stopped stopped;
+    sb_u32 pids[BATCH];
+    int n = collect(pids);
+
+    for (int i = 0; i < n; i++) {
+        if (bpf_map_lookup_elem(MAP_FD, &pids[i], &stopped) || stopped.time > before)
+            continue;
+        if (go_on(pids[i], &stopped) || last)
+            bpf_map_delete_elem(MAP_FD, &pids[i]);
+    }
+}
+
+static void watch(void)
+{
+    struct pollfd collector = {.fd = COLLECTOR_FD, .events = POLLIN};
+
+    while (poll(&collector, 1, GUARDIAN_TICK_MS) <= 0)
+        relieve(now_ns() - GUARDIAN_LIMIT_MS * 1000000ull, true);
+    /* Dead.  Its BPF programs go with its last descriptor, some only after a grace period: they may still stop one. */
+    for (int round = 0; round < LAST_ROUNDS; round++) {
+        relieve(UINT64_MAX, false);
+        poll(NULL, 0, LAST_TICK_MS);
+    }
+    relieve(UINT64_MAX, true);
+}
+
+static _Noreturn void guard(int stopped_map_fd, int collector_fd)
+{
+    sigset_t all;
+
+    /* Its own session: neither the terminal nor the end of the job reaches it. */
+    setsid();
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    prctl(PR_SET_NAME, "scope-guardian");
+    prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+    if (chdir("/"))
+        _exit(1);
+    /* To numbers that neither of the two has, then to their places. */
+    int map = fcntl(stopped_map_fd, F_DUPFD, 16), collector = fcntl(collector_fd, F_DUPFD, 16);
+    if (map < 0 || collector < 0 || dup2(map, MAP_FD) < 0 || dup2(collector, COLLECTOR_FD) < 0)
+        _exit(1);
+    syscall(SYS_close_range, N_FDS, ~0u, 0);
+    watch();
+    _exit(0);
+}
+
+/* ---- in the collector ------------------------------------------------------------------------------------- */
+
+int guardian__start(int stopped_map_fd, struct guardian **ret, struct err *err)
+{
+    struct guardian *g = calloc(1, sizeof(*g));
+    int collector = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int error = !g ? ENOMEM : collector < 0 ? errno : 0;
+
+    if (!error) {
+        g->pid = fork();
+        if (g->pid == 0)
+            guard(stopped_map_fd, collector);
+        error = g->pid < 0 ? errno : -children__watch(g->pid);
+    }
+    if (collector >= 0)
+        close(collector);
+    if (!error) {
+        g->pidfd = (int)syscall(SYS_pidfd_open, g->pid, 0);
+        error = g->pidfd < 0 ? errno : 0;
+    }
+    if (error) {
+        if (g && g->pid > 0)
+            kill(g->pid, SIGKILL);
+        free(g);
+        return err__set(err, error, "cannot start the guardian, which continues stopped processes: %s",
+                        strerror(error));
+    }
+    *ret = g;
+    return 0;
+}
+
+int guardian__pidfd(const struct guardian *g)
+{
+    return g->pidfd;
+}
+
+pid_t guardian__pid(const struct guardian *g)
+{
+    return g->pid;
+}
+
+void guardian__destroy(struct guardian *g)
+{
+    int wstatus;
+
+    if (!g)
+        return;
+    syscall(SYS_pidfd_send_signal, g->pidfd, SIGKILL, NULL, 0);
+    children__wait(g->pid, &wstatus, 2000);
+    children__forget(g->pid);
+    close(g->pidfd);
+    free(g);
+}
