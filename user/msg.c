@@ -9,30 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "utf8.h"
+
 #define LINE_MAX_BYTES 4096
 
 static enum msg_level shown = MSG_INFO;
 static void (*before_output)(void);
-
-/* Length of the UTF-8 character at the start and its code; 0 where there is none. */
-static size_t utf8_char(const unsigned char *s, size_t len, uint32_t *ret)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    uint32_t code = n == 1 ? s[0] : s[0] & (0x7f >> n);
-
-    if (!n || n > len)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3f);
-    }
-    if (code < smallest[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-        return 0;
-    *ret = code;
-    return n;
-}
 
 /* What moves the cursor, ends the line or turns the direction of what follows. */
 static bool is_control(uint32_t code)
@@ -48,7 +30,7 @@ size_t msg__escape(const char *text, size_t len, char *out, size_t size)
 
     while (len) {
         uint32_t code = 0;
-        size_t n = utf8_char(s, len, &code), written;
+        size_t n = utf8__char((const char *)s, len, &code), written;
         char piece[20];
 
         if (n && !is_control(code)) {
