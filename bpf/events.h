@@ -226,7 +226,8 @@ enum sb_lost_cause {
 	SB_LOST_NAME = 6,    /* a dynamic name could not be read or stored: recorded as (other names) */
 	SB_LOST_DISK = 7,    /* set by the collector */
 	SB_LOST_TABLE = 8,   /* the loss table itself is full: pid and region unknown */
-	SB_LOST_MAX = 9,
+	SB_LOST_DISK_SAMPLE = 9, /* set by the collector: samples that the disk had no room for */
+	SB_LOST_MAX = 10,
 };
 
 struct sb_lost_key {     /* map lost: → u64 count */

@@ -41,7 +41,8 @@ enum capture_type {
 	 * list: u n, n × b.  Keys with the names of the HDF5 attributes of /metadata go there as they are; keys that
 	 * begin with "scope." are ours (scope.pair_cost_ns, scope.command, scope.detail = minimal|full …) */
 	CAPTURE_META = 2,
-	/* until the end: u region · u flags (1: dynamic name) · b provider · b name · b source file · s line (-1) */
+	/* until the end: u region · u flags (1: dynamic name, 2: hidden by --region or
+	 * --exclude: its calls are left out, what they called belongs to the next visible call above) · b provider · b name · b source file · s line (-1) */
 	CAPTURE_REGIONS = 3,
 	/* u image · u from (image that it forked from or executed in, 0: was running already) · u how (enum
 	 * capture_image_how) · u pid · u inner pid · u parent pid · u exec number · s process start · s time ·
