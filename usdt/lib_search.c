@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "usdt/arena.h"
+#include "usdt/name_set.h"
+#include "usdt/usdt_arena.h"
 #include "usdt/ld_cache.h"
 #include "usdt/rooted.h"
 
@@ -30,8 +31,8 @@ struct lib_search {
     char *default_path; /* colons between */
     struct ld_cache *cache;
     const char *hwcaps[4]; /* glibc-hwcaps folders for this CPU, best first, then NULL */
-    struct arena *arena;
-    struct names folders; /* those that were looked at */
+    struct usdt_arena *arena;
+    struct name_set folders; /* those that were looked at */
     bool *folder_exists;
     size_t n_folders;
     unsigned int n_places;
@@ -147,8 +148,8 @@ struct lib_search *lib_search__new(const struct rooted *rooted, enum elf_machine
     search->machine = machine;
     search->library_path = library_path ? library_path : "";
     search->is_musl = base && !strncmp(base, "/ld-musl-", 9);
-    search->arena = arena__new();
-    names__init(&search->folders, search->arena);
+    search->arena = usdt_arena__new();
+    name_set__init(&search->folders, search->arena);
     if (search->is_musl) {
         search->default_path = read_musl_path(search, interp);
     } else {
@@ -167,8 +168,8 @@ void lib_search__free(struct lib_search *search)
     if (!search)
         return;
     ld_cache__free(search->cache);
-    names__deinit(&search->folders);
-    arena__free(search->arena);
+    name_set__deinit(&search->folders);
+    usdt_arena__free(search->arena);
     free(search->folder_exists);
     free(search->default_path);
     free(search);
@@ -199,7 +200,7 @@ static bool folder_exists(struct hunt *hunt, const char *folder)
     uint32_t number;
     bool *grown;
 
-    if (!names__intern(&search->folders, folder, strlen(folder), "", 0, &number))
+    if (!name_set__intern(&search->folders, folder, strlen(folder), "", 0, &number))
         goto no_memory;
     if (number < search->n_folders)
         return search->folder_exists[number];

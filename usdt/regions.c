@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "usdt/arena.h"
+#include "usdt/name_set.h"
+#include "usdt/usdt_arena.h"
 #include "usdt/notes.h"
 #include "usdt/site_check.h"
 
@@ -19,11 +20,11 @@ struct builder {
     const struct elf_file *file;
     const struct pairing *rules;
     struct probe_table *table;
-    struct arena *arena;
+    struct usdt_arena *arena;
     struct notes notes;
     const struct note **scopes; /* the NOTE_SCOPEs, by location */
     size_t n_scopes;
-    struct names regions, foreign;
+    struct name_set regions, foreign;
     size_t regions_capacity, sites_capacity, refused_capacity, foreign_capacity;
     size_t last_sites; /* where the sites of the probe note before begin */
     uint64_t last_location;
@@ -61,10 +62,10 @@ static bool refuse(struct builder *b, const struct note *note, const char *why)
     refusal = &table->refused[table->n_refused - 1];
     *refusal = (struct refusal){
         .vaddr = note->location,
-        .provider = arena__copy(b->arena, note->provider, note->provider_len),
-        .probe = arena__copy(b->arena, note->name, note->name_len),
+        .provider = usdt_arena__copy(b->arena, note->provider, note->provider_len),
+        .probe = usdt_arena__copy(b->arena, note->name, note->name_len),
         .probe_len = note->name_len,
-        .why = arena__copy(b->arena, why, strlen(why)),
+        .why = usdt_arena__copy(b->arena, why, strlen(why)),
     };
     return refusal->provider && refusal->probe && refusal->why;
 }
@@ -75,7 +76,7 @@ static bool add_region(struct builder *b, const char *provider, size_t provider_
     struct probe_table *table = b->table;
     const struct name_entry *entry;
 
-    if (!names__intern(&b->regions, provider, provider_len, name, name_len, ret))
+    if (!name_set__intern(&b->regions, provider, provider_len, name, name_len, ret))
         return false;
     if (*ret < table->n_regions)
         return true;
@@ -94,7 +95,7 @@ static bool add_region(struct builder *b, const char *provider, size_t provider_
 static bool add_site(struct builder *b, const struct site *site, const struct note *note)
 {
     struct probe_table *table = b->table;
-    const char *args = note->text_len ? arena__copy(b->arena, note->text, note->text_len) : "";
+    const char *args = note->text_len ? usdt_arena__copy(b->arena, note->text, note->text_len) : "";
 
     if (!args || !grow(&table->sites, table->n_sites, &b->sites_capacity, sizeof(*table->sites)))
         return false;
@@ -270,7 +271,8 @@ static int add_unnamed(struct builder *b, const struct note *note)
         table->n_dropped++;
         return 0;
     }
-    if (!names__intern(&b->foreign, note->provider, note->provider_len, note->name, note->name_len, &probe))
+    if (!name_set__intern(&b->foreign, note->provider, note->provider_len, note->name, note->name_len,
+                          &probe))
         return -ENOMEM;
     if (probe == table->n_foreign) {
         const struct name_entry *entry = &b->foreign.entries[probe];
@@ -329,7 +331,7 @@ static int add_source(struct builder *b, const struct note *note)
 
     if (b->last_sites >= table->n_sites || b->last_location != note->location || !note->text_len)
         return 0;
-    file = arena__copy(b->arena, note->text, note->text_len);
+    file = usdt_arena__copy(b->arena, note->text, note->text_len);
     if (!file)
         return -ENOMEM;
     for (size_t i = b->last_sites; i < table->n_sites; i++) {
@@ -485,15 +487,15 @@ int probe_table__read(const struct elf_file *file, const struct pairing *rules, 
 
     if (r < 0)
         return r;
-    b.arena = arena__new();
+    b.arena = usdt_arena__new();
     b.table = calloc(1, sizeof(*b.table));
     if (b.table)
         b.table->arena = b.arena;
-    names__init(&b.regions, b.arena);
-    names__init(&b.foreign, b.arena);
+    name_set__init(&b.regions, b.arena);
+    name_set__init(&b.foreign, b.arena);
     r = b.arena && b.table ? build(&b) : -ENOMEM;
-    names__deinit(&b.regions);
-    names__deinit(&b.foreign);
+    name_set__deinit(&b.regions);
+    name_set__deinit(&b.foreign);
     notes__deinit(&b.notes);
     free(b.scopes);
     if (!r) {
@@ -503,7 +505,7 @@ int probe_table__read(const struct elf_file *file, const struct pairing *rules, 
     if (b.table)
         probe_table__destroy(b.table);
     else
-        arena__free(b.arena);
+        usdt_arena__free(b.arena);
     return err__set(err, -r, "%s: no memory for its probes", elf_file__name(file));
 }
 
@@ -515,6 +517,6 @@ void probe_table__destroy(struct probe_table *table)
     free(table->sites);
     free(table->refused);
     free(table->foreign);
-    arena__free(table->arena);
+    usdt_arena__free(table->arena);
     free(table);
 }

@@ -1,104 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "usdt/arena.h"
+#include "usdt/name_set.h"
 
-#include <stdalign.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE 16384u
+#include "usdt/usdt_arena.h"
 
-struct block {
-    struct block *next;
-    size_t used, size;
-    alignas(max_align_t) char bytes[];
-};
-
-struct arena {
-    struct block *blocks; /* the newest first */
-};
-
-struct arena *arena__new(void)
+void name_set__init(struct name_set *names, struct usdt_arena *arena)
 {
-    return calloc(1, sizeof(struct arena));
+    *names = (struct name_set){.arena = arena};
 }
 
-void arena__free(struct arena *arena)
-{
-    if (!arena)
-        return;
-    while (arena->blocks) {
-        struct block *next = arena->blocks->next;
-
-        free(arena->blocks);
-        arena->blocks = next;
-    }
-    free(arena);
-}
-
-static struct block *add_block(struct arena *arena, size_t at_least)
-{
-    size_t size = at_least > BLOCK_SIZE ? at_least : BLOCK_SIZE;
-    struct block *block = malloc(sizeof(*block) + size);
-
-    if (!block)
-        return NULL;
-    *block = (struct block){.next = arena->blocks, .size = size};
-    arena->blocks = block;
-    return block;
-}
-
-void *arena__alloc(struct arena *arena, size_t size)
-{
-    struct block *block = arena->blocks;
-    size_t aligned = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
-    void *at;
-
-    if (aligned < size)
-        return NULL;
-    if (!block || block->size - block->used < aligned)
-        block = add_block(arena, aligned);
-    if (!block)
-        return NULL;
-    at = block->bytes + block->used;
-    block->used += aligned;
-    return at;
-}
-
-const char *arena__copy(struct arena *arena, const void *bytes, size_t len)
-{
-    char *copy = arena__alloc(arena, len + 1);
-
-    if (!copy)
-        return NULL;
-    if (len)
-        memcpy(copy, bytes, len);
-    copy[len] = '\0';
-    return copy;
-}
-
-const char *arena__printf(struct arena *arena, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    return arena__copy(arena, text, strlen(text));
-}
-
-void names__init(struct names *names, struct arena *arena)
-{
-    *names = (struct names){.arena = arena};
-}
-
-void names__deinit(struct names *names)
+void name_set__deinit(struct name_set *names)
 {
     free(names->entries);
     free(names->slots);
-    *names = (struct names){0};
+    *names = (struct name_set){0};
 }
 
 /* FNV-1a over both strings. A file made to collide costs its own attachment time only: 1,000,000
@@ -115,7 +32,7 @@ static uint64_t hash_pair(const char *first, size_t first_len, const char *secon
     return hash;
 }
 
-static bool grow_slots(struct names *names)
+static bool grow_slots(struct name_set *names)
 {
     size_t n_slots = names->n_slots ? names->n_slots * 2 : 64;
     uint32_t *slots = calloc(n_slots, sizeof(*slots));
@@ -135,7 +52,7 @@ static bool grow_slots(struct names *names)
     return true;
 }
 
-static bool grow_entries(struct names *names)
+static bool grow_entries(struct name_set *names)
 {
     size_t capacity = names->capacity ? names->capacity * 2 : 32;
     struct name_entry *entries = reallocarray(names->entries, capacity, sizeof(*entries));
@@ -159,8 +76,8 @@ static bool same_entry(const struct name_entry *entry, const struct name_entry *
            same_bytes(entry->second, entry->second_len, wanted->second, wanted->second_len);
 }
 
-bool names__intern(struct names *names, const char *first, size_t first_len, const char *second,
-                   size_t second_len, uint32_t *ret)
+bool name_set__intern(struct name_set *names, const char *first, size_t first_len, const char *second,
+                      size_t second_len, uint32_t *ret)
 {
     struct name_entry entry = {first, second, first_len, second_len,
                                hash_pair(first, first_len, second, second_len)};
@@ -177,8 +94,8 @@ bool names__intern(struct names *names, const char *first, size_t first_len, con
     }
     if (names->count == names->capacity && !grow_entries(names))
         return false;
-    entry.first = arena__copy(names->arena, first, first_len);
-    entry.second = arena__copy(names->arena, second, second_len);
+    entry.first = usdt_arena__copy(names->arena, first, first_len);
+    entry.second = usdt_arena__copy(names->arena, second, second_len);
     if (!entry.first || !entry.second)
         return false;
     *ret = (uint32_t)names->count;
