@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "usdt/name_set.h"
-#include "usdt/usdt_arena.h"
+#include "usdt/arena.h"
 #include "usdt/elf_file.h"
 #include "usdt/lib_search.h"
 #include "usdt/rooted.h"
@@ -36,7 +36,7 @@ struct walk {
     const char *name; /* of the program, for messages */
     struct rooted rooted;
     struct closure *closure;
-    struct usdt_arena *arena;
+    struct arena *arena;
     struct name_set names; /* that need not be looked for again */
     struct object **objects;
     size_t n_objects;
@@ -133,7 +133,7 @@ static int add_missing(struct walk *walk, const char *name, const char *wanted_b
 
 static const char *copy_string(struct walk *walk, const char *text, bool *failed)
 {
-    const char *copy = text ? usdt_arena__copy(walk->arena, text, strlen(text)) : NULL;
+    const char *copy = text ? arena__copy(walk->arena, text, strlen(text)) : NULL;
 
     *failed |= text && !copy;
     return copy;
@@ -142,8 +142,7 @@ static const char *copy_string(struct walk *walk, const char *text, bool *failed
 static const char *folder_of(struct walk *walk, const char *path, bool *failed)
 {
     const char *slash = strrchr(path, '/');
-    const char *folder =
-        usdt_arena__copy(walk->arena, path, slash && slash > path ? (size_t)(slash - path) : 0);
+    const char *folder = arena__copy(walk->arena, path, slash && slash > path ? (size_t)(slash - path) : 0);
 
     *failed |= !folder;
     if (folder && !*folder)
@@ -156,7 +155,7 @@ static int add_object(struct walk *walk, const struct elf_file *file, const char
                       const struct object *loaded_by)
 {
     const struct elf_dynamic *dynamic = elf_file__dynamic(file);
-    struct object *object = usdt_arena__alloc(walk->arena, sizeof(*object));
+    struct object *object = arena__alloc(walk->arena, sizeof(*object));
     struct object **objects = reallocarray(walk->objects, walk->n_objects + 1, sizeof(struct object *));
     bool failed = !object || !objects, is_new;
 
@@ -166,7 +165,7 @@ static int add_object(struct walk *walk, const struct elf_file *file, const char
         return no_memory(walk);
     *object = (struct object){
         .path = copy_string(walk, path, &failed),
-        .needed = usdt_arena__alloc(walk->arena, (dynamic->n_needed + 1) * sizeof(char *)),
+        .needed = arena__alloc(walk->arena, (dynamic->n_needed + 1) * sizeof(char *)),
         .n_needed = dynamic->n_needed,
         .requester =
             {
@@ -403,7 +402,7 @@ static int start_walk(struct walk *walk, const struct closure_options *options)
     if (r < 0)
         return err__set(walk->err, -r, "%s: its root %s cannot be opened: %s", walk->name,
                         options->root ? options->root : "", strerror(-r));
-    walk->arena = usdt_arena__new();
+    walk->arena = arena__new();
     walk->closure = calloc(1, sizeof(*walk->closure));
     name_set__init(&walk->names, walk->arena);
     return walk->arena && walk->closure ? 0 : no_memory(walk);
@@ -415,7 +414,7 @@ static void end_walk(struct walk *walk)
     lib_search__free(walk->search);
     name_set__deinit(&walk->names);
     free(walk->objects);
-    usdt_arena__free(walk->arena);
+    arena__free(walk->arena);
 }
 
 int closure__list(int fd, const char *path, const struct closure_options *options, struct closure **ret,

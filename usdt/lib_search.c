@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "usdt/name_set.h"
-#include "usdt/usdt_arena.h"
+#include "usdt/arena.h"
 #include "usdt/ld_cache.h"
 #include "usdt/rooted.h"
 
@@ -31,7 +31,7 @@ struct lib_search {
     char *default_path; /* colons between */
     struct ld_cache *cache;
     const char *hwcaps[4]; /* glibc-hwcaps folders for this CPU, best first, then NULL */
-    struct usdt_arena *arena;
+    struct arena *arena;
     struct name_set folders; /* those that were looked at */
     bool *folder_exists;
     size_t n_folders;
@@ -148,7 +148,7 @@ struct lib_search *lib_search__new(const struct rooted *rooted, enum elf_machine
     search->machine = machine;
     search->library_path = library_path ? library_path : "";
     search->is_musl = base && !strncmp(base, "/ld-musl-", 9);
-    search->arena = usdt_arena__new();
+    search->arena = arena__new();
     name_set__init(&search->folders, search->arena);
     if (search->is_musl) {
         search->default_path = read_musl_path(search, interp);
@@ -169,7 +169,7 @@ void lib_search__free(struct lib_search *search)
         return;
     ld_cache__free(search->cache);
     name_set__deinit(&search->folders);
-    usdt_arena__free(search->arena);
+    arena__free(search->arena);
     free(search->folder_exists);
     free(search->default_path);
     free(search);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "usdt/usdt_arena.h"
+#include "usdt/arena.h"
 
-void name_set__init(struct name_set *names, struct usdt_arena *arena)
+void name_set__init(struct name_set *names, struct arena *arena)
 {
     *names = (struct name_set){.arena = arena};
 }
@@ -94,8 +94,8 @@ bool name_set__intern(struct name_set *names, const char *first, size_t first_le
     }
     if (names->count == names->capacity && !grow_entries(names))
         return false;
-    entry.first = usdt_arena__copy(names->arena, first, first_len);
-    entry.second = usdt_arena__copy(names->arena, second, second_len);
+    entry.first = arena__copy(names->arena, first, first_len);
+    entry.second = arena__copy(names->arena, second, second_len);
     if (!entry.first || !entry.second)
         return false;
     *ret = (uint32_t)names->count;

@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct usdt_arena;
+struct arena;
 
 /*
  * Numbers for pairs of byte strings, in the order of their first use: the identity of regions and
  * probes. The strings are copied into the arena.
  */
 struct name_set {
-    struct usdt_arena *arena;
+    struct arena *arena;
     struct name_entry {
         const char *first, *second;
         size_t first_len, second_len;
@@ -24,7 +24,7 @@ struct name_set {
     size_t n_slots;
 };
 
-void name_set__init(struct name_set *names, struct usdt_arena *arena);
+void name_set__init(struct name_set *names, struct arena *arena);
 void name_set__deinit(struct name_set *names);
 /* false without memory */
 bool name_set__intern(struct name_set *names, const char *first, size_t first_len, const char *second,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "usdt/name_set.h"
-#include "usdt/usdt_arena.h"
+#include "usdt/arena.h"
 #include "usdt/notes.h"
 #include "usdt/site_check.h"
 
@@ -20,7 +20,7 @@ struct builder {
     const struct elf_file *file;
     const struct pairing *rules;
     struct probe_table *table;
-    struct usdt_arena *arena;
+    struct arena *arena;
     struct notes notes;
     const struct note **scopes; /* the NOTE_SCOPEs, by location */
     size_t n_scopes;
@@ -62,10 +62,10 @@ static bool refuse(struct builder *b, const struct note *note, const char *why)
     refusal = &table->refused[table->n_refused - 1];
     *refusal = (struct refusal){
         .vaddr = note->location,
-        .provider = usdt_arena__copy(b->arena, note->provider, note->provider_len),
-        .probe = usdt_arena__copy(b->arena, note->name, note->name_len),
+        .provider = arena__copy(b->arena, note->provider, note->provider_len),
+        .probe = arena__copy(b->arena, note->name, note->name_len),
         .probe_len = note->name_len,
-        .why = usdt_arena__copy(b->arena, why, strlen(why)),
+        .why = arena__copy(b->arena, why, strlen(why)),
     };
     return refusal->provider && refusal->probe && refusal->why;
 }
@@ -95,7 +95,7 @@ static bool add_region(struct builder *b, const char *provider, size_t provider_
 static bool add_site(struct builder *b, const struct site *site, const struct note *note)
 {
     struct probe_table *table = b->table;
-    const char *args = note->text_len ? usdt_arena__copy(b->arena, note->text, note->text_len) : "";
+    const char *args = note->text_len ? arena__copy(b->arena, note->text, note->text_len) : "";
 
     if (!args || !grow(&table->sites, table->n_sites, &b->sites_capacity, sizeof(*table->sites)))
         return false;
@@ -331,7 +331,7 @@ static int add_source(struct builder *b, const struct note *note)
 
     if (b->last_sites >= table->n_sites || b->last_location != note->location || !note->text_len)
         return 0;
-    file = usdt_arena__copy(b->arena, note->text, note->text_len);
+    file = arena__copy(b->arena, note->text, note->text_len);
     if (!file)
         return -ENOMEM;
     for (size_t i = b->last_sites; i < table->n_sites; i++) {
@@ -487,7 +487,7 @@ int probe_table__read(const struct elf_file *file, const struct pairing *rules, 
 
     if (r < 0)
         return r;
-    b.arena = usdt_arena__new();
+    b.arena = arena__new();
     b.table = calloc(1, sizeof(*b.table));
     if (b.table)
         b.table->arena = b.arena;
@@ -505,7 +505,7 @@ int probe_table__read(const struct elf_file *file, const struct pairing *rules, 
     if (b.table)
         probe_table__destroy(b.table);
     else
-        usdt_arena__free(b.arena);
+        arena__free(b.arena);
     return err__set(err, -r, "%s: no memory for its probes", elf_file__name(file));
 }
 
@@ -517,6 +517,6 @@ void probe_table__destroy(struct probe_table *table)
     free(table->sites);
     free(table->refused);
     free(table->foreign);
-    usdt_arena__free(table->arena);
+    arena__free(table->arena);
     free(table);
 }

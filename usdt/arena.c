@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "usdt/usdt_arena.h"
+#include "usdt/arena.h"
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -14,16 +14,16 @@ struct block {
     alignas(max_align_t) char bytes[];
 };
 
-struct usdt_arena {
+struct arena {
     struct block *blocks; /* the newest first */
 };
 
-struct usdt_arena *usdt_arena__new(void)
+struct arena *arena__new(void)
 {
-    return calloc(1, sizeof(struct usdt_arena));
+    return calloc(1, sizeof(struct arena));
 }
 
-void usdt_arena__free(struct usdt_arena *arena)
+void arena__free(struct arena *arena)
 {
     if (!arena)
         return;
@@ -36,7 +36,7 @@ void usdt_arena__free(struct usdt_arena *arena)
     free(arena);
 }
 
-static struct block *add_block(struct usdt_arena *arena, size_t at_least)
+static struct block *add_block(struct arena *arena, size_t at_least)
 {
     size_t size = at_least > BLOCK_SIZE ? at_least : BLOCK_SIZE;
     struct block *block = malloc(sizeof(*block) + size);
@@ -48,7 +48,7 @@ static struct block *add_block(struct usdt_arena *arena, size_t at_least)
     return block;
 }
 
-void *usdt_arena__alloc(struct usdt_arena *arena, size_t size)
+void *arena__alloc(struct arena *arena, size_t size)
 {
     struct block *block = arena->blocks;
     size_t aligned = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
@@ -65,9 +65,9 @@ void *usdt_arena__alloc(struct usdt_arena *arena, size_t size)
     return at;
 }
 
-const char *usdt_arena__copy(struct usdt_arena *arena, const void *bytes, size_t len)
+const char *arena__copy(struct arena *arena, const void *bytes, size_t len)
 {
-    char *copy = usdt_arena__alloc(arena, len + 1);
+    char *copy = arena__alloc(arena, len + 1);
 
     if (!copy)
         return NULL;
