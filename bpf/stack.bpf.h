@@ -114,12 +114,18 @@ struct search {
     u32 equal, greater, any;
 };
 
+/*
+ * A begin (which sets sp) looks no further than the first caller that still runs: a frame of the same address below it
+ * was left by a longjmp, but what stands between the two may be alive.  It stays until an end outside of it.
+ */
 static long search_scope(u32 i, void *arg)
 {
     struct search *s = arg;
     u32 at = s->depth - 1 - i;
 
     if (at >= SB_MAX_DEPTH)
+        return 1;
+    if (s->sp && frame_at(s->st, at)->sp > s->sp)
         return 1;
     if (frame_at(s->st, at)->scope != s->scope)
         return 0;

@@ -95,7 +95,7 @@ static char *map_names(void)
         if (pwrite(fd, name, strlen(name), (off_t)FAR * i) < 0)
             return NULL;
     }
-    map = mmap(NULL, (size_t)FAR * FAR_NAMES, PROT_READ, MAP_PRIVATE, fd, 0);
+    map = (char *)mmap(NULL, (size_t)FAR * FAR_NAMES, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     return map == MAP_FAILED ? NULL : map;
 }
@@ -132,7 +132,7 @@ static int untouched(void)
 static int edge(void)
 {
     long page = sysconf(_SC_PAGESIZE);
-    char *map = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *map = (char *)mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *end = map + page;
 
     if (map == MAP_FAILED || munmap(end, (size_t)page)) {
