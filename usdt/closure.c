@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "usdt/name_set.h"
 #include "usdt/arena.h"
 #include "usdt/elf_file.h"
 #include "usdt/lib_search.h"
@@ -37,7 +36,7 @@ struct walk {
     struct rooted rooted;
     struct closure *closure;
     struct arena *arena;
-    struct name_set names; /* that need not be looked for again */
+    struct names names; /* that need not be looked for again */
     struct object **objects;
     size_t n_objects;
     unsigned int n_wanted;
@@ -55,7 +54,7 @@ static bool intern(struct walk *walk, const char *name, bool *ret_is_new)
     size_t before = walk->names.count;
     uint32_t number;
 
-    if (!name_set__intern(&walk->names, name, strlen(name), "", 0, &number))
+    if (!names__intern(&walk->names, name, strlen(name), "", 0, &number))
         return false;
     *ret_is_new = number == before;
     return true;
@@ -404,7 +403,7 @@ static int start_walk(struct walk *walk, const struct closure_options *options)
                         options->root ? options->root : "", strerror(-r));
     walk->arena = arena__new();
     walk->closure = calloc(1, sizeof(*walk->closure));
-    name_set__init(&walk->names, walk->arena);
+    names__init(&walk->names, walk->arena);
     return walk->arena && walk->closure ? 0 : no_memory(walk);
 }
 
@@ -412,7 +411,7 @@ static void end_walk(struct walk *walk)
 {
     rooted__deinit(&walk->rooted);
     lib_search__free(walk->search);
-    name_set__deinit(&walk->names);
+    names__deinit(&walk->names);
     free(walk->objects);
     arena__free(walk->arena);
 }

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "usdt/name_set.h"
 #include "usdt/arena.h"
 #include "usdt/ld_cache.h"
 #include "usdt/rooted.h"
@@ -32,7 +31,7 @@ struct lib_search {
     struct ld_cache *cache;
     const char *hwcaps[4]; /* glibc-hwcaps folders for this CPU, best first, then NULL */
     struct arena *arena;
-    struct name_set folders; /* those that were looked at */
+    struct names folders; /* those that were looked at */
     bool *folder_exists;
     size_t n_folders;
     unsigned int n_places;
@@ -149,7 +148,7 @@ struct lib_search *lib_search__new(const struct rooted *rooted, enum elf_machine
     search->library_path = library_path ? library_path : "";
     search->is_musl = base && !strncmp(base, "/ld-musl-", 9);
     search->arena = arena__new();
-    name_set__init(&search->folders, search->arena);
+    names__init(&search->folders, search->arena);
     if (search->is_musl) {
         search->default_path = read_musl_path(search, interp);
     } else {
@@ -168,7 +167,7 @@ void lib_search__free(struct lib_search *search)
     if (!search)
         return;
     ld_cache__free(search->cache);
-    name_set__deinit(&search->folders);
+    names__deinit(&search->folders);
     arena__free(search->arena);
     free(search->folder_exists);
     free(search->default_path);
@@ -200,7 +199,7 @@ static bool folder_exists(struct hunt *hunt, const char *folder)
     uint32_t number;
     bool *grown;
 
-    if (!name_set__intern(&search->folders, folder, strlen(folder), "", 0, &number))
+    if (!names__intern(&search->folders, folder, strlen(folder), "", 0, &number))
         goto no_memory;
     if (number < search->n_folders)
         return search->folder_exists[number];

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "usdt/name_set.h"
 #include "usdt/arena.h"
 #include "usdt/notes.h"
 #include "usdt/site_check.h"
@@ -24,7 +23,7 @@ struct builder {
     struct notes notes;
     const struct note **scopes; /* the NOTE_SCOPEs, by location */
     size_t n_scopes;
-    struct name_set regions, foreign;
+    struct names regions, foreign;
     size_t regions_capacity, sites_capacity, refused_capacity, foreign_capacity;
     size_t last_sites; /* where the sites of the probe note before begin */
     uint64_t last_location;
@@ -76,7 +75,7 @@ static bool add_region(struct builder *b, const char *provider, size_t provider_
     struct probe_table *table = b->table;
     const struct name_entry *entry;
 
-    if (!name_set__intern(&b->regions, provider, provider_len, name, name_len, ret))
+    if (!names__intern(&b->regions, provider, provider_len, name, name_len, ret))
         return false;
     if (*ret < table->n_regions)
         return true;
@@ -271,8 +270,7 @@ static int add_unnamed(struct builder *b, const struct note *note)
         table->n_dropped++;
         return 0;
     }
-    if (!name_set__intern(&b->foreign, note->provider, note->provider_len, note->name, note->name_len,
-                          &probe))
+    if (!names__intern(&b->foreign, note->provider, note->provider_len, note->name, note->name_len, &probe))
         return -ENOMEM;
     if (probe == table->n_foreign) {
         const struct name_entry *entry = &b->foreign.entries[probe];
@@ -491,11 +489,11 @@ int probe_table__read(const struct elf_file *file, const struct pairing *rules, 
     b.table = calloc(1, sizeof(*b.table));
     if (b.table)
         b.table->arena = b.arena;
-    name_set__init(&b.regions, b.arena);
-    name_set__init(&b.foreign, b.arena);
+    names__init(&b.regions, b.arena);
+    names__init(&b.foreign, b.arena);
     r = b.arena && b.table ? build(&b) : -ENOMEM;
-    name_set__deinit(&b.regions);
-    name_set__deinit(&b.foreign);
+    names__deinit(&b.regions);
+    names__deinit(&b.foreign);
     notes__deinit(&b.notes);
     free(b.scopes);
     if (!r) {
