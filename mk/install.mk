@@ -54,7 +54,7 @@ install-caps: ## let ordinary users run the installed scope-bpf without sudo (as
 comma := ,
 
 demo: deps ## record examples/heat on two ranks and show what came out (root, or a user with sudo)
-	@$(MAKE) --no-print-directory programs examples
+	@$(MAKE) --no-print-directory -j$(shell nproc) programs examples
 	@examples/demo.sh $(B)
 
 C_FILES := $(filter-out vmlinux/full/%,$(wildcard $(foreach d,bpf usdt user converters include tests/unit tests/apps \
