@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* Names that only the running program knows. MODE [basic]:
  *   basic N      N [100] calls each: a block and a pair with built names; the pair's end has another pointer; a name of
  *                300 bytes (255 count); recursion under one name

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* fib(N [20]) with a region around every call: 21,891 calls for 20, one of them primitive. */
 #include "scope_probe.h"
 #include "truth.h"

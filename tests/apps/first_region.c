@@ -1,4 +1,5 @@
 // build: -static
+// SPDX-License-Identifier: GPL-2.0-only
 /* A static program that runs one region and leaves with _exit(STATUS [7]): nothing may miss its first instruction. */
 #include "scope_probe.h"
 #include "truth.h"

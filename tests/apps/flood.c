@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* CALLS [5000000] of region "f" on one thread as fast as possible; REGIONS [1]: 2 puts every other call under "g". */
 #include "scope_probe.h"
 #include "truth.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* fork() inside region "open", which the parent ends after its child. MODE [work] of the CHILDREN [10]:
  *   work    each runs region "child" CALLS [5] times and then ends "open" itself: 1 call of "open" in the parent, and an
  *           inherited one in each child, which is a rank of its own

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* A hot and a cold loop, each one line, in region "work", for SECONDS [3]: about 9 of 10 samples belong to the hot
  * line. hot_line and cold_line are the lines of this file. */
 #include "scope_probe.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* One inline function with a region, used in four places. ROUNDS [1000]; each round calls it 4 times and, in the third
  * place, a second time for every tenth value. */
 #include "inline_four.h"

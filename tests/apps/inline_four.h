@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* One inline function with a region: every place that calls it gets sites of its own. */
 #ifndef INLINE_FOUR_H
 #define INLINE_FOUR_H

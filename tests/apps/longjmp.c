@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* COUNT [1000] times a longjmp out of an inner region, in both forms (blocks: outer, inner; begin and end: outer_pair,
  * inner_pair): the outer ones complete, the inner ones abandoned; then a region "next" at top level. */
 #include "scope_probe.h"

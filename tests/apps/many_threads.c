@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* COUNT [10000] threads one after another, one call of region "one" each. HOLD [0]: seconds to live on afterwards, so
  * that somebody can look for what was left behind. */
 #include "scope_probe.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* Literal names of every sort: COUNT [10] calls of each, as a block and as begin and end. */
 #include "scope_probe.h"
 #include "truth.h"

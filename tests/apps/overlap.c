@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* COUNT [100] times BEGIN a, BEGIN b, END a, END b: both kept; b overlaps. */
 #include "scope_probe.h"
 #include "truth.h"

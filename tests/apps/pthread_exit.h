@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* THREADS [8] threads that call pthread_exit inside a region, in the FORM [pair] given: "pair" (SP_BEGIN, truncated at
  * the thread's end) or "block" (SP_PROBE: complete if this program unwinds, truncated if not). One more region, "before",
  * is complete in each thread. */

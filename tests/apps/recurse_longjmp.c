@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* Recursion to DEPTH [400], then longjmp to depth HIGH [100], a shorter recursion from there, longjmp to depth LOW [3],
  * and the rest returns. Each level is one of four regions: blocks "alpha" and "beta two", pairs "gamma" and "delta".
  * ROUNDS [1] times. Abandoned are the levels that were jumped over. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* A thread that spins only inside region s and sleeps outside it, for SECONDS [10] (a fraction is fine): BUSY_MS [40]
  * in s, then IDLE_MS [10] asleep. THREADS [1] of them. cpu_ns is each thread's own CLOCK_THREAD_CPUTIME_ID at its end,
  * inside_ns the part of it between the two ends of s. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* A region that calls system() COUNT [100] times: the children make neither calls nor ranks. */
 #include "scope_probe.h"
 #include "truth.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* COUNT [1000] exceptions thrown through an inner region: blocks end (outer, inner), begins are abandoned (inner_pair
  * inside outer_pair, which is a block). */
 #include "scope_probe.h"

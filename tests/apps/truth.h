@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* What a truth program counted itself, as one line of JSON on stdout:
  *
  *   {"app": "throw", "regions": {"outer": {"calls": 2000, "abandoned": 0, "truncated": 0, "overlapping": 0}, ...},

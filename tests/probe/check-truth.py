@@ -1,4 +1,5 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
 """check-truth.py BINARY TRUTH: are the notes of BINARY those of the regions that the matrix program went through?
 
 TRUTH is its output. Each region statement has a live begin site with its name, file and line; each name has an end;

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 400
 # Untraced, a site is its nops: functions whose values live in registers, with and without regions.
 
 load probe_helper

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* Functions whose values live in registers, compiled with and without SCOPE_DISABLE and compared instruction by
  * instruction (compare-code.py). C and C++. */
 #include "scope_probe.h"

@@ -1,4 +1,5 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
 """compare-code.py [OPTIONS] WITH.o WITHOUT.o: the functions of two object files, instruction by instruction.
 
 Nops, and the padding behind a function, are left out of both. The remaining instructions must be the same but for the

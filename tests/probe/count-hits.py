@@ -1,4 +1,5 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
 """count-hits.py PROGRAM [ARG...]: run a program with a breakpoint on every live site, and pair what is hit.
 
 An oracle that shares nothing with scope-bpf: notes by list-notes.py, hits by ptrace, pairing by the rules of the design,

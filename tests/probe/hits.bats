@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 400
 # Hits: breakpoints on the sites, paired by an oracle of the tests, against what the programs counted themselves.
-# The longer product of the options is in long/hits.bats.
+# The longer product of the options is in matrix.long.bats.
 
 load probe_helper
 

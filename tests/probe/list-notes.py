@@ -1,4 +1,5 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
 """List the scope notes of an ELF file, with nothing but struct: an independent reader for the tests.
 
     list-notes.py FILE                one line a site: location, name, operand, file:line, state of the site's bytes

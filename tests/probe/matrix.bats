@@ -1,15 +1,16 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 400
 # The header by each compiler, level, way of linking and machine: the notes say what the program says of itself.
-# The full product of the options is in long/matrix.bats.
+# The full product of the options is in matrix.long.bats.
 
 load probe_helper
 
 levels="-O0 -O1 -O2 -O3 -Os"
 
-# shellcheck disable=SC2086
 @test "C by gcc: C11, C17, C2x, GNU C at each level, without a warning" {
     for std in c11 c17 c2x gnu11; do
-        for o in $levels; do combine gcc -std=$std $o $WARN; done
+        for o in $levels; do combine gcc -std=$std "$o" $WARN; done
     done
     verdict
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* The program that is built by each compiler, at each level, with each linker: C and C++. It prints its truth, one line
  * per region statement that it ran through: COUNT LINE FILE NAME. */
 #include "matrix.h"

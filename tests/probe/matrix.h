@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* What the matrix program's two units share. Every region statement is followed, on its line, by TRUTH with the name:
  * the program prints each name, line and file it went through, and how often. */
 #ifndef MATRIX_H

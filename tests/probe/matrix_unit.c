@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 /* The second unit: the same names and the same inline function again. */
 #include "matrix.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # Shared by the bats files of this folder.
 
 PROBE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -8,6 +9,7 @@ WARN="-Wall -Wextra -Wshadow -Wpedantic -Werror"
 setup() {
     WORK=$(mktemp -d "${BATS_TEST_TMPDIR:-/tmp}/probe.XXXXXX")
     FAILED=0
+    cd "$WORK" || return 1
 }
 
 need() {

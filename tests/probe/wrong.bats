@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 400
 # Wrong uses do not compile; what compiles has exactly the name that was written.
 
 load probe_helper
@@ -96,7 +98,7 @@ long_name() { printf 'n%.0s' $(seq "$1"); }
             $cc $lang $o $WARN -I"$INCLUDE" "$APPS/names.c" -o "$WORK/names" || complain "$cc $o"
             "$WORK/names" 1 >"$WORK/truth" && "$PROBE_DIR/list-notes.py" --check --json "$WORK/names" >"$WORK/notes" ||
                 complain "$cc $o: check"
-            python3 - "$WORK/truth" "$WORK/notes" <<'END' || complain "$cc $o: names differ"
+            /usr/bin/python3 - "$WORK/truth" "$WORK/notes" <<'END' || complain "$cc $o: names differ"
 import json, sys
 truth = set(json.load(open(sys.argv[1]))["regions"])
 notes = {s["name"].removesuffix("__begin") for s in json.load(open(sys.argv[2])) if s["line"] is not None}
