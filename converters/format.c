@@ -11,6 +11,7 @@
 
 /* Formats are tried in this order when a file is read. */
 const struct format *const formats[] = {
+    &format_h5,
     &format_spt,
     &format_sps,
     NULL,
