@@ -75,6 +75,9 @@ enum capture_type {
 	/* s time (recording ended) · b how: "command ended", "detached", "duration", "interrupted", "disk full" ·
 	 * u status of the command as wait() reports it · u records of calls written · u samples written */
 	CAPTURE_END = 14,
+	/* empty, behind the end: a profile was written from this capture, which is only kept because somebody asked
+	 * for it; a later run of that name may replace it */
+	CAPTURE_WRITTEN = 15,
 };
 
 enum capture_image_how { CAPTURE_IMAGE_RUNNING = 0, CAPTURE_IMAGE_FORK = 1, CAPTURE_IMAGE_EXEC = 2 };
