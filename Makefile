@@ -77,6 +77,7 @@ LIBUSER  := $(if $(USER_SRCS),$(B)/libuser.a)
 SKEL     := $(if $(BPF_SRCS),$(B)/obj/bpf/scope.skel.h)
 
 FLAGS_STAMP := $(B)/obj/.flags
+MEMBERS_STAMP := $(B)/obj/.members
 
 include mk/bpf.mk
 include mk/apps.mk
@@ -89,10 +90,12 @@ programs: $(LIBS) $(LIBUSER) $(PROGRAMS) ## build build/scope-bpf and build/scop
 
 # Everything is built again when the way of building changes.
 FLAGS_NOW    = $(CC) $(ALL_CFLAGS) $(CLANG) $(BPF_CFLAGS)
-$(FLAGS_STAMP): FORCE
+# An archive is made again also when a file has left its room.
+$(FLAGS_STAMP) $(MEMBERS_STAMP): FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' "$$FLAGS_TEXT" | cmp -s - $@ || printf '%s\n' "$$FLAGS_TEXT" > $@
-$(FLAGS_STAMP): export FLAGS_TEXT = $(FLAGS_NOW)
+	@printf '%s\n' "$$STAMP_TEXT" | cmp -s - $@ || printf '%s\n' "$$STAMP_TEXT" > $@
+$(FLAGS_STAMP): export STAMP_TEXT = $(FLAGS_NOW)
+$(MEMBERS_STAMP): export STAMP_TEXT = $(USDT_SRCS) $(CONVERTERS_SRCS) $(USER_SRCS) $(BPF_SRCS)
 .PHONY: FORCE
 FORCE:
 
@@ -104,16 +107,16 @@ $(B)/obj/%.o: %.c $(FLAGS_STAMP)
 $(call objs,$(CONVERTERS_SRCS) $(REPORT_MAIN)): EXTRA_CFLAGS = $(HDF5_CFLAGS) $(JSON_CFLAGS)
 $(call objs,$(USER_SRCS) $(USER_MAIN)): | $(SKEL)
 
-# An archive is made anew, or a file that was removed from a room would live on in it.
+# From nothing each time: ar would keep what is no longer named.
 define archive
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 endef
-$(B)/libusdt.a: $(call objs,$(USDT_SRCS))
+$(B)/libusdt.a: $(call objs,$(USDT_SRCS)) $(MEMBERS_STAMP)
 	$(archive)
-$(B)/libconverters.a: $(call objs,$(CONVERTERS_SRCS))
+$(B)/libconverters.a: $(call objs,$(CONVERTERS_SRCS)) $(MEMBERS_STAMP)
 	$(archive)
-$(B)/libuser.a: $(call objs,$(USER_SRCS))
+$(B)/libuser.a: $(call objs,$(USER_SRCS)) $(MEMBERS_STAMP)
 	$(archive)
 
 # The rooms' archives refer to each other (errors, the capture's shape): one group, in no order.

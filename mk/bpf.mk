@@ -22,7 +22,7 @@ $(B)/obj/bpf/%.bpf.o: bpf/%.bpf.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/obj/bpf/scope.linked.o: $(BPF_OBJS)
+$(B)/obj/bpf/scope.linked.o: $(BPF_OBJS) $(MEMBERS_STAMP)
 	$(call say,BPFLINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $(filter %.bpf.o,$^)
 
