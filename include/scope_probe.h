@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* SPDX-License-Identifier: MIT */
 /* scope_probe.h: mark the regions of a C or C++ program for scope-bpf.
  *
  *     #include "scope_probe.h"
