@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The subcommands: each gives an exit status and prints its own one-line message when it fails. */
+#ifndef SCOPE_CLI_COMMANDS_H
+#define SCOPE_CLI_COMMANDS_H
+
+#include "converters/cli_inputs.h"
+#include "converters/cli_options.h"
+
+int run_summary(struct cli *cli);
+int run_lines(struct cli *cli);
+int run_convert(struct cli *cli);
+int run_info(struct cli *cli);
+int run_validate(struct cli *cli);
+
+/* Prints "scope-report: <text>" on stderr. */
+int cli__fail(const struct err *err);
+/* The status of what was printed on stdout: a closed pipe is no error worth a word. */
+int cli__finish(int rc, const struct err *err);
+/* The inputs of the command line, or the newest profile, as one profile; CLI_OK or the status, message printed. */
+int cli__load(struct cli *cli, enum inputs_kind kind, struct profile **ret);
+int cli__expand(struct cli *cli, enum inputs_kind kind, struct inputs *in);
+
+#endif
