@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scope_probe.h: mark the regions of a C or C++ program for scope-bpf.
+/*
+ * scope_probe.h: mark the regions of a C or C++ program for scope-bpf.
  *
  *     #include "scope_probe.h"
  *
@@ -9,80 +10,98 @@
  *         ...
  *     }
  *
- * Compile as always; there is nothing to link and nothing to start. While nobody watches, a region costs the nops at its
- * two ends: no branch, no load, no call. `scope-bpf -- ./program` finds the regions in the file and records each call.
+ * Compile as always; there is nothing to link and nothing to start. While nobody watches, a region costs the
+ * nops at its two ends: no branch, no load, no call. `scope-bpf -- ./program` finds the regions in the file and
+ * records each call.
  *
  * THE MACROS
  *
- *   SP_PROBE(name)             A region from here to the end of the enclosing block, whichever way the block is left:
- *                              return, break, goto, a C++ exception, and in C what runs cleanup handlers
- *                              (pthread_exit with -fexceptions). It is a declaration: put it where a variable could be
- *                              declared, `if (x) SP_PROBE(a);` is an error.
- *   SP_BEGIN(name)             A region that is no block. Begin and end may stand in different functions; the end closes
- *   SP_END(name)               the innermost open call of that name on the same thread whose stack pointer at begin was
- *                              the one at the end, else one whose was greater, else the innermost. A begin whose end is
- *                              never reached (return, longjmp, exception) is recorded as abandoned.
- *   SP_REGION("any text")      As SP_PROBE, SP_BEGIN, SP_END, for names that are no identifiers.
+ *   SP_PROBE(name)             A region from here to the end of the enclosing block, whichever way the block is
+ *                              left: return, break, goto, a C++ exception, and in C what runs cleanup handlers
+ *                              (pthread_exit with -fexceptions). It is a declaration: put it where a variable
+ *                              could be declared; `if (x) SP_PROBE(a);` is an error.
+ *   SP_BEGIN(name)             A region that is no block. Begin and end may stand in different functions; the
+ *   SP_END(name)               end closes, among the open calls of that name on the same thread, the innermost
+ *                              one whose stack pointer at begin was the one at the end, else the innermost one
+ *                              whose was greater, else the innermost. A begin whose end is never reached
+ *                              (return, longjmp, exception) is recorded as abandoned.
+ *   SP_REGION("any text")      As SP_PROBE, SP_BEGIN and SP_END, for names that are no identifiers.
  *   SP_BEGIN_NAMED("any text")
  *   SP_END_NAMED("any text")
- *   SP_PROBE_DYNAMIC(string)   As SP_PROBE, SP_BEGIN, SP_END, for a name that only the running program knows: an
- *   SP_BEGIN_DYNAMIC(string)   expression of type `const char *`. The string is read at the begin, and again at
- *   SP_END_DYNAMIC(string)     SP_END_DYNAMIC, which closes the call of that *text* (the pointers may differ) as SP_END
- *                              does; SP_PROBE_DYNAMIC closes its own call exactly and does not look at the string again.
+ *   SP_PROBE_DYNAMIC(string)   As SP_PROBE, SP_BEGIN and SP_END, for a name that only the running program knows:
+ *   SP_BEGIN_DYNAMIC(string)   an expression of type `const char *`, evaluated once. SP_PROBE_DYNAMIC reads the
+ *   SP_END_DYNAMIC(string)     string at its begin only and ends its own call exactly. SP_END_DYNAMIC reads it
+ *                              again and closes a call of that *text* as SP_END does; the pointers may differ.
  *
  * NAMES
  *
- *   An identifier's name is taken as it is written, also if it is a macro somewhere: SP_PROBE(linux) is "linux".
- *   A literal may hold anything that can be typed without a backslash: blanks, `%`, braces, colons, UTF-8 directly. Its
- *   bytes are the name exactly; what could become another name does not compile: escapes, prefixes (L"", u8"", R"()"),
- *   several literals in a row. A macro that stands for one literal works.
- *   Names have 1 to 255 bytes; those that begin with two underscores are reserved and do not compile as literals.
- *   Of a dynamic name the first 255 bytes count; NULL is an empty name; the text must stay readable only during the call
- *   of the macro. One recording keeps 65,536 dynamic names; the others become "(other names)".
- *   One name may be used at many places. Recursion is fine.
+ *   - An identifier is taken as it is written, also if it is a macro somewhere: SP_PROBE(linux) is "linux".
+ *   - A literal may hold anything that can be typed without a backslash: blanks, `%`, braces, colons, UTF-8.
+ *     Its bytes are the name exactly. What could become another name does not compile: escapes, prefixes
+ *     (L"", u8"", R"()"), several literals in a row. A macro that stands for one literal works.
+ *   - Names have 1 to 255 bytes; those that begin with two underscores are reserved and do not compile.
+ *   - Of a dynamic name the first 255 bytes count, and the text has to be there only while the macro runs.
+ *     A string that cannot be read (NULL) counts as "(other names)", and so does each new name after the
+ *     first 65,536 of a recording.
+ *   - One name may be used at many places. Recursion is fine.
  *
  * SWITCHES (define before the first inclusion, or with -D)
  *
- *   SCOPE_DISABLE   All macros compile to nothing; their arguments are not evaluated. Set automatically where there is
- *                   no ELF file or no GNU asm (Windows, Apple, device passes of CUDA, HIP and SYCL).
- *   SCOPE_FILE      The file name to record instead of __FILE__: a literal. Needed only if __FILE__ contains `%`, `{`,
- *                   `|`, `}`, `"` or `\`.
- *   SCOPE_NO_FAST   Keep every site at its nops. Today that is always so; the switch is reserved for the fast path,
- *                   which will add one predicted test to each end.
+ *   SCOPE_DISABLE   All macros compile to nothing; their arguments are not evaluated. Set automatically
+ *                   where there is no ELF file or no GNU asm (Windows, Apple, device passes of CUDA, HIP
+ *                   and SYCL).
+ *   SCOPE_FILE      The file name to record instead of __FILE__: a literal. Needed only where __FILE__
+ *                   holds `%`, `{`, `|`, `}`, `"` or `\`.
+ *   SCOPE_NO_FAST   Keep every site at its nops. Today that is always so; the switch is reserved for the
+ *                   fast path, which will add one predicted test to each end.
  *
  * LIMITS
  *
- *   - C: a case label needs braces of its own around a region (`case 1: { SP_PROBE(a); ... }`), and no goto or switch may
- *     jump into a region's block past the macro; gcc compiles that silently. C++ refuses it.
- *   - longjmp over a block runs no end: the call is recorded as abandoned at the next event of the thread that shows it.
+ *   - C: a case label needs braces of its own around a region (`case 1: { SP_PROBE(a); ... }`), and no goto
+ *     or switch may jump into a region's block past the macro: gcc compiles that silently, and the end has
+ *     no begin. C++ refuses both.
+ *   - longjmp over a block runs no end: the call is recorded as abandoned, ended at the next event of its
+ *     thread that shows that it was left.
  *   - No co_await or co_yield inside a region: the coroutine may go on on another thread.
- *   - A constexpr function cannot hold a region (C++); branch around it with __builtin_is_constant_evaluated().
- *   - Only inside functions, not in naked ones (outside a function C++ takes SP_PROBE for an object of the program's life). C from C11, C++ from C++11, and the older GNU dialects that know
- *     _Static_assert.
- *   - The function around SP_PROBE loses tail calls inside the region, as with any destructor. A compiler may load a value
- *     again behind a site, as behind any asm. Where something can throw, C++ adds landing pads, off the straight path.
- *   - The optimiser is free to move computation across the ends of a region, as across any code that does not depend on
- *     it; it never moves one site across another or across a call that it cannot see into. A barrier here would change
- *     the program that is measured. (The literal forms under gcc, and all dynamic forms, do act as one.)
- *   - `strip` and `objcopy --strip-all` of GNU keep the regions; `llvm-strip` needs --keep-section=.note.stapsdt.
- *   - -masm=intel changes the text of operands: dynamic names, and C blocks by clang, are then refused by scope-bpf.
+ *   - A constexpr function cannot hold a region (C++); branch around it with
+ *     __builtin_is_constant_evaluated().
+ *   - Only inside functions, and not in naked ones. (C++ does take SP_PROBE outside of one: an object whose
+ *     region lasts from the program's initialisation to its exit.)
+ *   - The function around a region that is a block makes no tail calls inside it, as with any destructor,
+ *     and its several returns become one. A compiler may load a value again behind a site, as behind any
+ *     asm. Where something can throw, C++ adds landing pads, off the straight path.
+ *   - The optimiser may move computations across the ends of a region, as across any code that does not
+ *     depend on them; it never moves one site across another, or across a call that it cannot see into. A
+ *     barrier here would change the program that is measured. The literal forms under gcc and all dynamic
+ *     forms do act as one: there the compiler offers nothing else.
+ *   - In C by clang on aarch64, a block's region computes the address of one byte of the frame (an add).
+ *   - `strip` and `objcopy --strip-all` of GNU keep the regions; `llvm-strip` needs
+ *     --keep-section=.note.stapsdt.
+ *   - -masm=intel changes the text of operands: dynamic names, and blocks in C by clang, are then refused
+ *     by scope-bpf, with the name of the region.
+ *   - C from C11 (or an older GNU dialect whose compiler knows _Static_assert), C++ from C++11; x86-64 and
+ *     aarch64. On other ELF machines everything but dynamic names, and C by others than gcc, works too.
  *
  * HOW IT WORKS (nobody needs it to use the macros)
  *
- *   Each end of a region is a site: a nop (and on x86-64 a second one of 10 bytes, where newer kernels can place a call)
- *   with a SystemTap version-3 note in `.note.stapsdt`, provider "scope", names <region>__begin and <region>__end, which
- *   readelf -n, bpftrace, perf and gdb know too. A second note behind each begin, with an owner of our own, holds file and
- *   line. Notes are in the file only: they are never loaded and nothing is relocated at run time. In C++ the end of a
- *   block is a destructor, in C by gcc a nested function as cleanup handler, both inlined; other C compilers end all
- *   blocks at one shared probe, __scope__end, and begin and end name the same byte of the frame, which is never touched.
+ *   Each end of a region is a site: a nop (on x86-64 and then one of 10 bytes, where newer kernels can
+ *   place a call) with a SystemTap version-3 note in `.note.stapsdt`, provider "scope", names
+ *   <region>__begin and <region>__end, which readelf -n, bpftrace, perf and gdb know too. A second note
+ *   behind each begin, with an owner of our own, holds file and line. Notes are in the file only: they are
+ *   never loaded, and nothing is relocated at run time. In C++ the end of a block is a destructor; in C by
+ *   gcc a nested function as cleanup handler; both are inlined at every level. Other C compilers end all
+ *   blocks at one shared probe, __scope__end, where begin and end name the same byte of the frame, which is
+ *   never touched.
  */
 #ifndef SCOPE_PROBE_H
 #define SCOPE_PROBE_H
 
+/* clang-format off: most of what follows is assembler text */
+
 #if !defined(SCOPE_DISABLE)
-#if !defined(__GNUC__) || !defined(__ELF__) || defined(__TINYC__) || defined(__wasm__) || defined(__bpf__) || \
-    defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__SYCL_DEVICE_ONLY__) || \
-    defined(__NVPTX__) || defined(__AMDGPU__)
+#if !defined(__GNUC__) || !defined(__ELF__) || defined(__TINYC__) || defined(__wasm__) || \
+    defined(__bpf__) || defined(__NVPTX__) || defined(__AMDGPU__) || defined(__CUDA_ARCH__) || \
+    defined(__HIP_DEVICE_COMPILE__) || defined(__SYCL_DEVICE_ONLY__)
 #define SCOPE_DISABLE 1
 #elif defined(__cplusplus) && __cplusplus < 201103L
 #error "scope_probe.h needs C++11 or newer: add -std=c++11, or -DSCOPE_DISABLE to build without regions"
@@ -121,7 +140,7 @@
 #define SCOPE_IS_GCC_ 0
 #endif
 
-/* "inline": the asm counts as one instruction when the compiler weighs a function, so that inlining is as without */
+/* "inline": the asm weighs nothing when the compiler decides what to inline, so that it inlines as without */
 #if (SCOPE_IS_GCC_ && __GNUC__ >= 9) || (defined(__clang__) && __clang_major__ >= 11)
 #define SCOPE_ASM_ __asm__ __volatile__ __inline__
 #else
@@ -162,10 +181,10 @@
 #define SCOPE_ADDR_ ".4byte "
 #endif
 
-/* Relocations that change nothing. The first keeps the base wherever the code stays (--gc-sections), the second keeps
- * functions apart that differ in a region's name alone (--icf=all), the third makes the site a root for gold, which
- * otherwise refuses a note of a function that it dropped; the section's name is one that gold takes for a root, and the
- * "e" leaves the section itself out of the program. */
+/* Relocations that change nothing. The first keeps the base wherever the code stays (--gc-sections), the second
+ * keeps functions apart that differ in a region's name alone (--icf=all). The third makes the site a root for
+ * gold, which otherwise refuses a note of a function that it dropped: the section's name is one that gold takes
+ * for a root, and the "e" leaves the section itself out of the program. */
 #ifdef SCOPE_RELOC_NONE_
 #define SCOPE_TIES_ \
     "\t.reloc 990b, " SCOPE_RELOC_NONE_ ", _.stapsdt.base\n" \
@@ -231,8 +250,8 @@
 #define SCOPE_CHECK_NAME_(text) \
     SCOPE_ASSERT_(sizeof(text) > 1 && sizeof(text) <= 256, "a region's name has 1 to 255 bytes"); \
     SCOPE_ASSERT_(__builtin_strncmp(text, "__", 2) != 0, "region names that begin with __ are reserved")
-/* The literal goes into the assembler's text as it is, where `\` and `"` would mean something else. As many bytes as in
- * its spelling: then it has no backslash (so no quote or line break either), no prefix, and is one literal. */
+/* The literal goes into the assembler's text as it is, where `\` and `"` would mean something else. As many bytes
+ * as in its spelling: then it has no backslash (so no quote or line break either), no prefix, and is one. */
 #define SCOPE_CHECK_LITERAL_(text) \
     SCOPE_CHECK_NAME_("" text); \
     SCOPE_ASSERT_(sizeof(SCOPE_STR_(text)) == sizeof(text) + 2 && sizeof((text)[0]) == 1 && \
@@ -267,7 +286,8 @@
 #define SP_END_NAMED(literal) SCOPE_POINT_LITERAL_(literal, SCOPE_END_SITE_("" literal))
 #define SP_BEGIN_DYNAMIC(string) \
     SCOPE_POINT_DYNAMIC_(string, SCOPE_SITE_("__dynamic", "__open", "8@%0") SCOPE_SOURCE_)
-#define SP_END_DYNAMIC(string) SCOPE_POINT_DYNAMIC_(string, SCOPE_SITE_("__dynamic", "__close", "8@%0"))
+#define SP_END_DYNAMIC(string) \
+    SCOPE_POINT_DYNAMIC_(string, SCOPE_SITE_("__dynamic", "__close", "8@%0"))
 
 /* ---- blocks ---- */
 
@@ -341,8 +361,8 @@ extern __inline__ __attribute__((gnu_inline)) SCOPE_ALWAYS_ void scope_block_end
     SCOPE_BLOCK_VAR_(tag); \
     SCOPE_CHECK_NAME_(text); \
     SCOPE_ASM_(SCOPE_BEGIN_SITE_(text, "1@%0") : "=m"(SCOPE_CAT_(tag, _v)))
-/* The name's asm has no operands, so a second one behind it adds the frame byte. Its text is unique (the tag), so that
- * the ends of two branches are never merged between the two. */
+/* The name's asm has no operands, so a second one behind it adds the frame byte. Its text is unique (the tag),
+ * so that the ends of two branches are never merged between the two. */
 #define SCOPE_BLOCK_LITERAL_(tag, text) \
     SCOPE_BLOCK_VAR_(tag); \
     SCOPE_CHECK_LITERAL_(text); \

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034 # flags are lists of words; RUN and LEVELS are read by helpers
 # timeout: 400
 # Untraced, a site is its nops: functions whose values live in registers, with and without regions.
 
@@ -15,9 +16,7 @@ compare() {
     done
     shift
     is_cxx "$cc" && lang="-x c++ -std=c++11"
-    # shellcheck disable=SC2086
     $cc $lang "$@" -I"$INCLUDE" -c "$PROBE_DIR/codegen.c" -o "$WORK/with.o"
-    # shellcheck disable=SC2086
     $cc $lang "$@" -DSCOPE_DISABLE -I"$INCLUDE" -c "$PROBE_DIR/codegen.c" -o "$WORK/without.o"
     "$PROBE_DIR/compare-code.py" "${opts[@]}" "$WORK/with.o" "$WORK/without.o" || complain "$cc $*"
 }
@@ -89,7 +88,6 @@ END
     for cc in gcc clang g++ clang++; do
         lang="-x c"
         is_cxx $cc && lang="-x c++"
-        # shellcheck disable=SC2086
         $cc $lang $WARN -I"$INCLUDE" "$WORK/off.c" -o "$WORK/off" || complain "$cc"
         "$WORK/off" || complain "$cc: evaluates"
         if readelf -SW "$WORK/off" | grep -q stapsdt; then complain "$cc: notes"; fi

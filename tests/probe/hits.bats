@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034 # flags are lists of words; RUN and LEVELS are read by helpers
 # timeout: 400
 # Hits: breakpoints on the sites, paired by an oracle of the tests, against what the programs counted themselves.
 # The longer product of the options is in matrix.long.bats.
@@ -8,13 +9,12 @@ load probe_helper
 
 # hits CC "FLAGS" PROGRAM [ARG...]: build a program of tests/apps (or the matrix) and compare
 hits() {
-    local cc=$1 flags=$2 program=$3 lang="-x c" src units=()
+    local cc=$1 flags=$2 program=$3 lang="-x c" units=()
     shift 3
     is_cxx "$cc" && lang="-x c++"
     units=("$APPS/$program.c")
     [ -f "${units[0]}" ] || units=("$APPS/$program.cc")
     [ "$program" = matrix ] && units=("$PROBE_DIR/matrix.c" "$PROBE_DIR/matrix_unit.c")
-    # shellcheck disable=SC2086
     $cc $lang $flags -pthread -I"$INCLUDE" "${units[@]}" -o "$WORK/$program" >"$WORK/log" 2>&1 || {
         complain "$cc $flags $program: does not build: $(grep -m1 error "$WORK/log")"
         return 0

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034 # flags are lists of words; RUN and LEVELS are read by helpers
 # timeout: 400
 # The header by each compiler, level, way of linking and machine: the notes say what the program says of itself.
 # The full product of the options is in matrix.long.bats.
@@ -40,7 +41,6 @@ levels="-O0 -O1 -O2 -O3 -Os"
     need clang
     for cc in gcc clang g++ clang++; do
         for link in "-fPIE -pie" "-fno-pie -no-pie" "-static" "-static-pie -fPIE"; do
-            # shellcheck disable=SC2086
             combine $cc -O2 $link
         done
     done
@@ -63,9 +63,7 @@ levels="-O0 -O1 -O2 -O3 -Os"
     for cc in gcc clang g++ clang++; do
         lang="-x c"
         is_cxx $cc && lang="-x c++"
-        # shellcheck disable=SC2086
         $cc $lang -O2 -fPIC -shared -I"$INCLUDE" "$PROBE_DIR/matrix_unit.c" -o "$WORK/libunit.so"
-        # shellcheck disable=SC2086
         $cc $lang -O2 -I"$INCLUDE" "$PROBE_DIR/matrix.c" -x none "$WORK/libunit.so" -rdynamic \
             "-Wl,-rpath,$WORK" -o "$WORK/main"
         "$WORK/main" >"$WORK/truth"
@@ -73,7 +71,6 @@ levels="-O0 -O1 -O2 -O3 -Os"
             "$PROBE_DIR/list-notes.py" --check "$WORK/$file" || complain "$cc $file"
         done
         "$PROBE_DIR/list-notes.py" --names "$WORK/libunit.so" | grep -q 'only_here__begin' || complain "$cc: no only_here"
-        # shellcheck disable=SC2016
         grep -vE ' only_here$|matrix_unit' "$WORK/truth" >"$WORK/truth.main"
         "$PROBE_DIR/check-truth.py" "$WORK/main" "$WORK/truth.main" || complain "$cc: main"
     done
@@ -130,7 +127,6 @@ levels="-O0 -O1 -O2 -O3 -Os"
     for cc in gcc clang; do
         for flags in "-fno-omit-frame-pointer" "-fstack-protector-strong" "-fcf-protection=full" "-mno-red-zone" \
             "-finstrument-functions -O2" "-g3 -O2" "-fexceptions -O2" "-fno-inline -O2" "-mcmodel=large -O2"; do
-            # shellcheck disable=SC2086
             combine $cc -O1 $flags
         done
     done

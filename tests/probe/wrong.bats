@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034 # flags are lists of words; RUN and LEVELS are read by helpers
 # timeout: 400
 # Wrong uses do not compile; what compiles has exactly the name that was written.
 
@@ -11,7 +12,6 @@ compile() {
     is_cxx "$cc" && lang="-x c++ -std=c++11"
     printf '#include "scope_probe.h"\nint f(int x, const char *s);\nint f(int x, const char *s)\n{\n(void)s;\n%s\nreturn x;\n}\n' \
         "$body" >"$WORK/case.c"
-    # shellcheck disable=SC2086
     $cc $lang ${FLAGS:-} -I"$INCLUDE" -c "$WORK/case.c" -o "$WORK/case.o" >"$WORK/log" 2>&1
 }
 
@@ -94,7 +94,6 @@ long_name() { printf 'n%.0s' $(seq "$1"); }
         for o in -O0 -O2; do
             lang="-x c"
             is_cxx $cc && lang="-x c++"
-            # shellcheck disable=SC2086
             $cc $lang $o $WARN -I"$INCLUDE" "$APPS/names.c" -o "$WORK/names" || complain "$cc $o"
             "$WORK/names" 1 >"$WORK/truth" && "$PROBE_DIR/list-notes.py" --check --json "$WORK/names" >"$WORK/notes" ||
                 complain "$cc $o: check"
@@ -130,17 +129,13 @@ END
         cp "$APPS/fib.c" "$APPS/truth.h" "$WORK/"
         source() { "$PROBE_DIR/list-notes.py" "$WORK/fib" | awk '$2 == "fib__begin" { print $4; exit }'; }
         line=$(grep -n 'SP_PROBE(fib)' "$WORK/fib.c" | cut -d: -f1)
-        # shellcheck disable=SC2086
         $cc $lang -I"$INCLUDE" "$WORK/fib.c" -o "$WORK/fib"
         [ "$(source)" = "$WORK/fib.c:$line" ] || complain "$cc: $(source)"
-        # shellcheck disable=SC2086
         $cc $lang "-ffile-prefix-map=$WORK=/src" -I"$INCLUDE" "$WORK/fib.c" -o "$WORK/fib"
         [ "$(source)" = "/src/fib.c:$line" ] || complain "$cc: $(source)"
-        # shellcheck disable=SC2086
         $cc $lang '-DSCOPE_FILE="other.f90"' -I"$INCLUDE" "$WORK/fib.c" -o "$WORK/fib"
         [ "$(source)" = "other.f90:$line" ] || complain "$cc: $(source)"
         sed -i 's/^static long fib/#line 700 "made.y"\n&/' "$WORK/fib.c"
-        # shellcheck disable=SC2086
         $cc $lang -I"$INCLUDE" "$WORK/fib.c" -o "$WORK/fib"
         [ "$(source)" = "made.y:702" ] || complain "$cc: $(source)"
     done
