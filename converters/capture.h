@@ -55,7 +55,7 @@ enum capture_type {
 	 * record · u flags (enum sb_lane_flags) · b name */
 	CAPTURE_LANE = 6,
 	/* u lane · s end · s CPU time in ns (-1 unknown) · u records of the lane, lost ones included · u why (enum
-	 * sb_lane_end_why) · u calls deeper than the limit · b name at the end */
+	 * sb_lane_end_why; 0: a later block with the exact CPU time, of which nothing else counts) · u calls deeper than the limit · b name at the end */
 	CAPTURE_LANE_END = 7,
 	/* A forked image starts with the modules of the image that it forked from.
 	 * u image · u start · u end (addresses of the executable mapping) · u file offset · u bias (address minus the

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "calibrate.h"
+
+#include "attach.h"
+#include "follow_private.h"
+#include "include/scope_probe.h"
+#include "msg.h"
+#include "scope.skel.h"
+#include "usdt/elf_file.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROUNDS 5
+
+/* The pair that is measured: sites of our own program, named so that nobody takes them for a region of theirs. */
+__attribute__((noinline)) static void pairs(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        SP_BEGIN(scope_bpf_calibration);
+        SP_END(scope_bpf_calibration);
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median_ns(unsigned n)
+{
+    double rounds[ROUNDS];
+
+    pairs(n / 10 + 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t start = follow__now();
+        pairs(n);
+        rounds[i] = (double)(follow__now() - start) / n;
+    }
+    qsort(rounds, ROUNDS, sizeof(*rounds), compare_doubles);
+    return rounds[ROUNDS / 2];
+}
+
+struct sums {
+    double total;
+    uint64_t n;
+};
+
+static int on_record(void *arg, void *data, size_t size)
+{
+    struct sums *s = arg;
+    const struct sb_call *c = data;
+
+    if (size == sizeof(*c) && c->type == SB_HOT_CALL) {
+        s->total += (double)(c->end - c->start);
+        s->n++;
+    }
+    return 0;
+}
+
+static int read_region(struct programs *p, double *ret_ns, struct err *err)
+{
+    struct sums sums = { 0 };
+    struct ring_buffer *rings = ring_buffer__new(p->ring_fds[0], on_record, &sums, NULL);
+
+    if (!rings)
+        return err__set(err, errno, "cannot map a ring: %s", strerror(errno));
+    for (int i = 1; i < p->n_rings; i++)
+        ring_buffer__add(rings, p->ring_fds[i], on_record, &sums);
+    ring_buffer__consume(rings);
+    ring_buffer__free(rings);
+    *ret_ns = sums.n ? sums.total / (double)sums.n : 0;
+    return sums.n ? 0 : err__set(err, ENODATA, "the calibration's own region did not fire");
+}
+
+/* Links of `program` over our two sites, for this process only. */
+static int link_pair(struct programs *p, struct bpf_program *program, const struct probe_table *t, int fd,
+                     struct bpf_link **links, int *ret_fd)
+{
+    uint64_t offsets[64], cookies[64];
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_sites && n < 64; i++) {
+        const struct site *s = &t->sites[i];
+        if (s->region == SITE_NO_REGION || strcmp(t->regions[s->region].name, "scope_bpf_calibration") != 0)
+            continue;
+        offsets[n] = s->file_offset;
+        cookies[n++] = SB_COOKIE(SB_REGION_FIRST, s->kind == SITE_BEGIN ? SB_SITE_BEGIN : SB_SITE_END, SB_REG_NONE,
+                                 SB_REG_NONE, 0, 0);
+    }
+    if (!n)
+        return -ENOENT;
+    *ret_fd = -1;
+    if (p->multi) {
+        *ret_fd = attach__multi_link(bpf_program__fd(program), fd, offsets, NULL, cookies, n, getpid());
+        return *ret_fd < 0 ? *ret_fd : 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = cookies[i]);
+        links[i] = bpf_program__attach_uprobe_opts(program, getpid(), "/proc/self/exe", offsets[i], &opts);
+        if (!links[i])
+            return -errno;
+    }
+    return 0;
+}
+
+static int measure_with(struct programs *p, struct bpf_program *program, const struct probe_table *t, int fd, unsigned n,
+                        double *ret_ns)
+{
+    struct bpf_link *links[64] = { 0 };
+    int link, r = link_pair(p, program, t, fd, links, &link);
+
+    if (!r)
+        *ret_ns = median_ns(n);
+    for (size_t i = 0; i < 64; i++)
+        bpf_link__destroy(links[i]);
+    if (!r && link >= 0)
+        close(link);
+    return r;
+}
+
+static int measure(struct programs *p, unsigned n, bool all, struct pair_cost *ret, struct err *err)
+{
+    struct elf_file *elf = NULL;
+    struct probe_table *t = NULL;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int r = fd < 0 ? err__set(err, errno, "cannot open our own program: %s", strerror(errno))
+                   : elf_file__open_fd(fd, "scope-bpf", &elf, err);
+
+    if (!r)
+        r = probe_table__read(elf, NULL, &t, err);
+    if (!r)
+        r = programs__track(p, getpid(), 1, 0, err);
+    if (!r && all) {
+        ret->untraced_ns = median_ns(100 * n);
+        r = measure_with(p, p->skel->progs.empty_site, t, fd, n, &ret->floor_ns);
+        r = r ? err__set(err, -r, "cannot attach to our own probes: %s", strerror(-r)) : 0;
+    }
+    if (!r) {
+        r = measure_with(p, p->skel->progs.region_site, t, fd, n, &ret->pair_ns);
+        r = r ? err__set(err, -r, "cannot attach to our own probes: %s", strerror(-r))
+              : read_region(p, &ret->region_ns, err);
+    }
+    probe_table__destroy(t);
+    elf_file__close(elf);
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+int calibrate__measure(const struct options *options, unsigned n, bool all, struct pair_cost *ret, struct err *err)
+{
+    struct programs_config config = { .buffer = 64u << 20, .uprobes = options->uprobes };
+    struct programs *p;
+    int r = programs__load(&config, &p, err);
+
+    if (r)
+        return r;
+    *ret = (struct pair_cost){ 0 };
+    r = measure(p, n, all, ret, err);
+    programs__destroy(p);
+    return r;
+}
+
+int calibrate__run(const struct options *options)
+{
+    struct pair_cost cost;
+    struct err err;
+
+    if (calibrate__measure(options, 20000, true, &cost, &err)) {
+        msg__error("%s", err.text);
+        return 125;
+    }
+    if (options->json)
+        printf("{\"untraced_pair_ns\": %.3f, \"floor_pair_ns\": %.1f, \"pair_ns\": %.1f, \"empty_region_ns\": %.1f}\n",
+               cost.untraced_ns, cost.floor_ns, cost.pair_ns, cost.region_ns);
+    else
+        printf("A begin/end pair on this machine costs:\n"
+               "  not traced            %8.2f ns\n"
+               "  floor of the kernel   %8.0f ns   (an empty BPF program on both sites)\n"
+               "  recorded by scope-bpf %8.0f ns   (%.2f x the floor)\n"
+               "  an empty region reads %8.0f ns   (that much of the cost lies inside each region)\n",
+               cost.untraced_ns, cost.floor_ns, cost.pair_ns, cost.pair_ns / cost.floor_ns, cost.region_ns);
+    return fflush(stdout) ? 125 : 0;
+}
