@@ -44,7 +44,8 @@ int proc_status__read(pid_t pid, struct proc_status *ret)
     while (fgets(line, sizeof(line), file))
         parse_line(line, &status);
     fclose(file);
-    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    /* The folder itself always belongs to the user; what only the user may read does not, when it is protected. */
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
     if (stat(path, &st))
         return -ESRCH;
     status.dumpable = st.st_uid == status.uid[1];

@@ -11,7 +11,7 @@ struct proc_status {
     uid_t uid[4]; /* real, effective, saved, file system */
     gid_t gid[4];
     bool has_capability; /* in its permitted set */
-    bool dumpable;       /* /proc/PID belongs to its user */
+    bool dumpable;       /* its files in /proc belong to its user */
 };
 
 int proc_status__read(pid_t pid, struct proc_status *ret); /* -ESRCH: gone */
