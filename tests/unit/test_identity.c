@@ -293,6 +293,7 @@ static void start_sleeper(struct sleeper *sleeper, uid_t uid, gid_t saved_gid, i
 static void end_sleeper(const struct sleeper *sleeper)
 {
     close(sleeper->release);
+    kill(sleeper->pid, SIGKILL);
     waitpid(sleeper->pid, NULL, 0);
 }
 
