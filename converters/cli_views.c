@@ -3,6 +3,7 @@
 
 #include "converters/format.h"
 #include "converters/views/info.h"
+#include "converters/views/lines.h"
 #include "converters/views/summary.h"
 
 #include <errno.h>
@@ -86,6 +87,21 @@ int run_summary(struct cli *cli)
     }
     profile__destroy(p);
     return cli__finish(rc, &err);
+}
+
+int run_lines(struct cli *cli)
+{
+    struct profile *p = NULL;
+    int status, rc;
+
+    if (cli->top < 0)
+        cli->view.top = 10;
+    status = cli__load(cli, INPUTS_SAMPLES, &p);
+    if (status)
+        return status;
+    rc = lines__print(p, &cli->view, stdout, stderr);
+    profile__destroy(p);
+    return cli__finish(rc, NULL);
 }
 
 static int info_of(struct cli *cli, const char *path, bool first)
