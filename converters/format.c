@@ -12,6 +12,7 @@
 /* Formats are tried in this order when a file is read. */
 const struct format *const formats[] = {
     &format_h5,
+    &format_capture,
     &format_spt,
     &format_sps,
     NULL,

@@ -2,7 +2,7 @@
 /* .scope: the capture that scope-bpf writes while a program runs; read only. */
 #include "capture.h"
 
-#include "format.h"
+#include "formats/formats.h"
 #include "reconstruct.h"
 
 static bool match(const struct input *in)
