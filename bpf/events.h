@@ -26,7 +26,7 @@ typedef __s32 sb_s32;
 typedef __s64 sb_s64;
 #endif
 
-#define SB_MAX_DEPTH 256        /* open calls kept per thread; above only a count is kept */
+#define SB_MAX_DEPTH 512        /* open calls kept per thread (12 KiB); above only a count is kept */
 #define SB_MAX_REGIONS (1u << 20) /* region ids are 20 bits of the cookie; 0 = outside every region */
 #define SB_MAX_DYNAMIC 65536    /* names known at run time, per run */
 #define SB_NAME_MAX 255         /* bytes of a region name */

@@ -16,14 +16,20 @@
 #define TASK_COMM_LEN SB_COMM_LEN
 #define SIGSTOP 19
 
-/* An open call. 32 bytes and 256 of them: 8 KiB per thread that ever began a region. */
+/*
+ * An open call. 24 bytes and 512 of them: with its head a thread's state fits into one 16-KiB object of the kernel.
+ * Stack pointers are compared within one thread's stack, for which the low half is enough.
+ */
 struct frame {
     u64 start;
-    u64 scope; /* address of a byte of the frame that began it, 0: ended by name */
-    u64 sp;
-    u32 region;
-    u32 site; /* low half of the address: the same site with the same sp again proves that it was left */
+    u64 identity; /* BY_SCOPE: address of a byte of the machine's frame that began it; else the address of the site */
+    u32 sp;
+    u32 region; /* and BY_SCOPE */
 };
+
+#define BY_SCOPE 0x80000000u
+#define FRAME_REGION(f) ((f)->region & ~BY_SCOPE)
+#define IS_DEEPER(sp, than) ((s32)((sp) - (than)) < 0) /* stacks grow down */
 
 struct thread_state {
     u32 lane; /* 0: inherited at fork, nothing recorded by itself yet */

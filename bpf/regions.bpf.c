@@ -68,10 +68,10 @@ int region_site(struct pt_regs *ctx)
     sp = STACK_POINTER(ctx);
     switch (SB_COOKIE_KIND(cookie)) {
     case SB_SITE_BEGIN:
-        begin(st, pid, SB_COOKIE_REGION(cookie), 0, sp, INSTRUCTION_POINTER(ctx));
+        begin(st, pid, SB_COOKIE_REGION(cookie), INSTRUCTION_POINTER(ctx), sp);
         break;
     case SB_SITE_SCOPE_BEGIN:
-        begin(st, pid, SB_COOKIE_REGION(cookie), operand_address(ctx, cookie), sp, INSTRUCTION_POINTER(ctx));
+        begin(st, pid, SB_COOKIE_REGION(cookie) | BY_SCOPE, operand_address(ctx, cookie), sp);
         break;
     case SB_SITE_END:
         end_by_name(st, pid, SB_COOKIE_REGION(cookie), sp, now);
@@ -186,9 +186,9 @@ int dynamic_site(struct pt_regs *ctx)
     kind = SB_COOKIE_KIND(cookie);
     region = dynamic_region(ctx, operand, pid, st->lane);
     if (kind == SB_SITE_DYNAMIC_BEGIN)
-        begin(st, pid, region, operand, STACK_POINTER(ctx), INSTRUCTION_POINTER(ctx));
+        begin(st, pid, region | BY_SCOPE, operand, STACK_POINTER(ctx));
     else if (kind == SB_SITE_DYNAMIC_OPEN)
-        begin(st, pid, region, 0, STACK_POINTER(ctx), INSTRUCTION_POINTER(ctx));
+        begin(st, pid, region, INSTRUCTION_POINTER(ctx), STACK_POINTER(ctx));
     else if (kind == SB_SITE_DYNAMIC_CLOSE)
         end_by_name(st, pid, region, STACK_POINTER(ctx), now);
     return 0;

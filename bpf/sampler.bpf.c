@@ -34,7 +34,7 @@ int sample_tick(struct bpf_perf_event_data *ctx)
         lane = st->lane;
         depth = st->depth;
         if (depth)
-            region = frame_at(st, depth - 1)->region;
+            region = FRAME_REGION(frame_at(st, depth - 1));
     }
     ring = hot_ring_of_cpu();
     r = ring ? bpf_ringbuf_reserve(ring, sizeof(*r), 0) : NULL;

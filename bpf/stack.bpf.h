@@ -75,7 +75,7 @@ static __always_inline void pop(struct thread_state *st, u32 pid, u64 end, u8 fl
         st->inherited = i;
     }
     st->depth = i;
-    emit(st, pid, SB_HOT_CALL, flags, i, f->region, f->start, end);
+    emit(st, pid, SB_HOT_CALL, flags, i, FRAME_REGION(f), f->start, end);
 }
 
 struct unwind {
@@ -108,26 +108,30 @@ static __always_inline void unwind_to(struct thread_state *st, u32 pid, u32 down
 
 struct search {
     struct thread_state *st;
-    u64 scope, sp;
-    u32 region, site;
+    u64 identity;
+    u32 sp;
+    u32 region; /* as a frame holds it, with BY_SCOPE */
     u32 depth;
+    u32 is_begin;
     u32 equal, greater, any;
 };
 
 /*
- * A begin (which sets sp) looks no further than the first caller that still runs: a frame of the same address below it
- * was left by a longjmp, but what stands between the two may be alive.  It stays until an end outside of it.
+ * A begin looks no further than the first caller that still runs: a frame of the same address below it was left by a
+ * longjmp, but what stands between the two may be alive.  It stays until an end outside of it.
  */
 static long search_scope(u32 i, void *arg)
 {
     struct search *s = arg;
     u32 at = s->depth - 1 - i;
+    struct frame *f;
 
     if (at >= SB_MAX_DEPTH)
         return 1;
-    if (s->sp && frame_at(s->st, at)->sp > s->sp)
+    f = frame_at(s->st, at);
+    if (s->is_begin && IS_DEEPER(s->sp, f->sp))
         return 1;
-    if (frame_at(s->st, at)->scope != s->scope)
+    if (f->identity != s->identity || !(f->region & BY_SCOPE))
         return 0;
     s->equal = at;
     return 1;
@@ -142,7 +146,7 @@ static long search_name(u32 i, void *arg)
     if (at >= SB_MAX_DEPTH)
         return 1;
     f = frame_at(s->st, at);
-    if (f->region != s->region || f->scope)
+    if (f->region != s->region)
         return 0;
     if (s->any == NO_FRAME)
         s->any = at;
@@ -150,7 +154,7 @@ static long search_name(u32 i, void *arg)
         s->equal = at;
         return 1;
     }
-    if (f->sp > s->sp && s->greater == NO_FRAME)
+    if (IS_DEEPER(s->sp, f->sp) && s->greater == NO_FRAME)
         s->greater = at;
     return 0;
 }
@@ -165,9 +169,9 @@ static long search_site(u32 i, void *arg)
     if (at >= SB_MAX_DEPTH)
         return 1;
     f = frame_at(s->st, at);
-    if (f->sp > s->sp)
+    if (IS_DEEPER(s->sp, f->sp))
         return 1;
-    if (f->sp != s->sp || f->site != s->site || f->region != s->region || f->scope)
+    if (f->sp != s->sp || f->identity != s->identity || f->region != s->region)
         return 0;
     s->equal = at;
     return 1;
@@ -190,12 +194,14 @@ static __always_inline void end_by_scope(struct thread_state *st, u32 pid, u64 s
 {
     u32 depth = st->depth;
 
-    if (depth && frame_at(st, depth - 1)->scope == scope) {
+    struct frame *top = frame_at(st, depth - 1);
+
+    if (depth && top->identity == scope && top->region & BY_SCOPE) {
         st->over = 0;
         pop(st, pid, end, 0);
         return;
     }
-    struct search s = { .st = st, .scope = scope, .depth = depth, .equal = NO_FRAME };
+    struct search s = { .st = st, .identity = scope, .depth = depth, .equal = NO_FRAME };
     if (depth)
         bpf_loop(SB_MAX_DEPTH, search_scope, &s, 0);
     if (s.equal != NO_FRAME) {
@@ -208,12 +214,12 @@ static __always_inline void end_by_scope(struct thread_state *st, u32 pid, u64 s
     }
 }
 
-static __always_inline void end_by_name(struct thread_state *st, u32 pid, u32 region, u64 sp, u64 end)
+static __always_inline void end_by_name(struct thread_state *st, u32 pid, u32 region, u32 sp, u64 end)
 {
     u32 depth = st->depth;
     struct frame *top = frame_at(st, depth - 1);
 
-    if (depth && top->region == region && top->sp == sp && !top->scope) {
+    if (depth && top->region == region && top->sp == sp) {
         st->over = 0;
         pop(st, pid, end, 0);
         return;
@@ -235,43 +241,40 @@ static __always_inline void end_by_name(struct thread_state *st, u32 pid, u32 re
 }
 
 /* A begin that proves that an open call was left: that one and all above it are abandoned. */
-static __always_inline void abandon_left(struct thread_state *st, u32 pid, struct search *s, u64 now)
+static __always_inline void abandon_left(struct thread_state *st, u32 pid, struct search *s)
 {
     u32 depth = st->depth;
 
-    if (!depth)
+    if (!depth || IS_DEEPER(s->sp, frame_at(st, depth - 1)->sp))
         return;
-    if (s->scope) {
+    if (s->region & BY_SCOPE)
         bpf_loop(SB_MAX_DEPTH, search_scope, s, 0);
-    } else {
-        if (frame_at(st, depth - 1)->sp > s->sp)
-            return;
+    else
         bpf_loop(SB_MAX_DEPTH, search_site, s, 0);
-    }
     if (s->equal != NO_FRAME) {
         st->over = 0;
-        unwind_to(st, pid, s->equal, now, SB_CALL_ABANDONED);
+        unwind_to(st, pid, s->equal, bpf_ktime_get_ns(), SB_CALL_ABANDONED);
     }
 }
 
-static __always_inline void begin(struct thread_state *st, u32 pid, u32 region, u64 scope, u64 sp, u32 site)
+/* identity: see struct frame; BY_SCOPE stands in `region`. */
+static __always_inline void begin(struct thread_state *st, u32 pid, u32 region, u64 identity, u32 sp)
 {
-    struct search s = { .st = st, .scope = scope, .sp = sp, .region = region, .site = site,
-                        .depth = st->depth, .equal = NO_FRAME };
+    struct search s = { .st = st, .identity = identity, .sp = sp, .region = region, .depth = st->depth,
+                        .is_begin = 1, .equal = NO_FRAME };
 
-    abandon_left(st, pid, &s, bpf_ktime_get_ns());
+    abandon_left(st, pid, &s);
     u32 depth = st->depth;
     if (depth >= SB_MAX_DEPTH) {
         st->over++;
         st->overflowed++;
-        count_lost(pid, st->lane, region, SB_LOST_DEPTH);
+        count_lost(pid, st->lane, region & ~BY_SCOPE, SB_LOST_DEPTH);
         return;
     }
     struct frame *f = frame_at(st, depth);
     f->region = region;
-    f->scope = scope;
+    f->identity = identity;
     f->sp = sp;
-    f->site = site;
     st->depth = depth + 1;
     f->start = bpf_ktime_get_ns(); /* last, so that our own work is not in the region */
 }
