@@ -77,8 +77,6 @@
  *   - In C by clang on aarch64, a block's region computes the address of one byte of the frame (an add).
  *   - `strip` and `objcopy --strip-all` of GNU keep the regions; `llvm-strip` needs
  *     --keep-section=.note.stapsdt.
- *   - -masm=intel changes the text of operands: dynamic names, and blocks in C by clang, are then refused
- *     by scope-bpf, with the name of the region.
  *   - C from C11 (or an older GNU dialect whose compiler knows _Static_assert), C++ from C++11; x86-64 and
  *     aarch64. On other ELF machines everything but dynamic names, and C by others than gcc, works too.
  *

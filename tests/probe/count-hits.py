@@ -164,9 +164,11 @@ class Target:
         ptrace(SETREGS, self.pid, 0, ctypes.addressof(buf))
 
     def address(self, args, regs):
-        m = re.match(r"[18]@([-+\d]*)\(%(\w+)\)$", args)
-        disp = sum(int(n) for n in re.findall(r"[-+]?\d+", m.group(1)))
-        return (regs[m.group(2)] + disp) & (2**64 - 1)
+        """The effective address: one register and a sum, in either dialect."""
+        text = re.sub("(BYTE|QWORD) PTR| |%", "", args.split("@")[1])
+        register = re.search(r"r\w+", text).group(0)
+        disp = sum(int(n) for n in re.findall(r"[-+]?\d+", text.replace(register, "")))
+        return (regs[register] + disp) & (2**64 - 1)
 
     def text(self, addr):
         raw = b""

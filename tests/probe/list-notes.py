@@ -17,7 +17,9 @@ import sys
 
 NOPS = {62: bytes.fromhex("90662e0f1f840000000000"), 183: bytes.fromhex("1f2003d5")}
 MEM = {
-    62: re.compile(r"[18]@(-?\d+(\+-?\d+)*)?\(%r(ax|bx|cx|dx|si|di|bp|sp|8|9|1[0-5])\)$"),
+    62: re.compile(
+        r"[18]@((-?\d+(\+-?\d+)*)?\(%{reg}\)|\[{reg}( [-+] \d+)?\]|(BYTE|QWORD) PTR (-?\d+)?\[{reg}\])$".replace(
+            "{reg}", "r(ax|bx|cx|dx|si|di|bp|sp|8|9|1[0-5])")),
     183: re.compile(r"[18]@\[(x([0-9]|[12][0-9]|30)|sp|fp|lr)(, #?-?\d+)?\]$"),
 }
 RESERVED = {
