@@ -37,6 +37,7 @@ void listing__destroy(struct listing *listing)
         free(listing->missing[i].name);
         free(listing->missing[i].wanted_by);
     }
+    free(listing->seen);
     free(listing->files);
     free(listing->missing);
     free(listing->subject);
@@ -196,13 +197,13 @@ int listing__add_program(struct listing *listing, const char *program, struct er
 }
 
 /* An executable mapping of a file, as a line of /proc/PID/maps says it. */
-struct mapping {
+struct listing_mapping {
     unsigned long start, end, inode;
     unsigned int major, minor;
     const char *path; /* inside the line */
 };
 
-static bool parse_mapping(char *line, struct mapping *ret)
+static bool parse_mapping(char *line, struct listing_mapping *ret)
 {
     char permissions[5];
     int at = 0;
@@ -217,7 +218,7 @@ static bool parse_mapping(char *line, struct mapping *ret)
 }
 
 /* The mapped file itself; without the right to that, the file of that name if it is the same one. */
-static int open_mapping(pid_t pid, const struct mapping *m)
+static int open_mapping(pid_t pid, const struct listing_mapping *m)
 {
     char name[4200];
     struct stat st;
@@ -248,7 +249,7 @@ static void mapping_problem(struct listed_file *file, int error)
         file->problem = NULL;
 }
 
-static int add_mapping(struct listing *listing, pid_t pid, const struct mapping *m)
+static int add_mapping(struct listing *listing, pid_t pid, const struct listing_mapping *m)
 {
     int fd = open_mapping(pid, m);
     struct listed_file *file = add_file(listing, m->path, "mapped");
@@ -265,33 +266,26 @@ static int add_mapping(struct listing *listing, pid_t pid, const struct mapping 
     return file ? 0 : -ENOMEM;
 }
 
-struct seen {
-    struct mapping *maps;
-    size_t n;
-};
-
 /* Each (device, inode) once. -ENOMEM, 0, or 1: seen before. */
-static int remember(struct seen *seen, const struct mapping *m)
+static int remember(struct listing *listing, const struct listing_mapping *m)
 {
-    struct mapping *maps;
+    struct listing_mapping *seen = listing->seen;
 
-    for (size_t i = 0; i < seen->n; i++) {
-        if (seen->maps[i].inode == m->inode && seen->maps[i].major == m->major &&
-            seen->maps[i].minor == m->minor)
+    for (size_t i = 0; i < listing->n_seen; i++) {
+        if (seen[i].inode == m->inode && seen[i].major == m->major && seen[i].minor == m->minor)
             return 1;
     }
-    maps = realloc(seen->maps, (seen->n + 1) * sizeof(*maps));
-    if (!maps)
+    seen = realloc(seen, (listing->n_seen + 1) * sizeof(*seen));
+    if (!seen)
         return -ENOMEM;
-    seen->maps = maps;
-    maps[seen->n++] = *m;
+    listing->seen = seen;
+    seen[listing->n_seen++] = *m;
     return 0;
 }
 
 static int add_mappings(struct listing *listing, pid_t pid, FILE *maps, size_t *ret_lines)
 {
-    struct seen seen = {NULL, 0};
-    struct mapping m;
+    struct listing_mapping m;
     char *line = NULL;
     size_t size = 0;
     int r = 0;
@@ -301,12 +295,11 @@ static int add_mappings(struct listing *listing, pid_t pid, FILE *maps, size_t *
         ++*ret_lines;
         if (!parse_mapping(line, &m))
             continue;
-        r = remember(&seen, &m);
+        r = remember(listing, &m);
         if (!r)
             r = add_mapping(listing, pid, &m);
     }
     free(line);
-    free(seen.maps);
     return r < 0 ? r : 0;
 }
 

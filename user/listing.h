@@ -16,7 +16,7 @@
 struct listed_file {
     char *path;
     const char *role;          /* "program", "library", "loader", "preload", "script", "mapped" */
-    pid_t pid;                 /* 0: of a command */
+    pid_t pid;                 /* the first process that maps it; 0: of a command */
     struct probe_table *table; /* NULL with a problem, or for a script */
     char *problem;             /* why it could not be read, NULL without */
 };
@@ -31,6 +31,8 @@ struct listing {
     size_t n_files;
     struct listed_missing *missing; /* libraries that were not found */
     size_t n_missing;
+    struct listing_mapping *seen; /* private: files of processes, each read once */
+    size_t n_seen;
 };
 
 /* An empty one, or NULL; subject is copied. */

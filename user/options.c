@@ -266,8 +266,7 @@ static int parse_words(struct parser *p)
     return 0;
 }
 
-/* *ret_block: what the options may point into. */
-static int parse_environment(struct parser *p, const char *text, char ***ret_block)
+static int parse_environment(struct parser *p, const char *text)
 {
     struct err why = {""};
     struct parser words = *p;
@@ -275,7 +274,7 @@ static int parse_environment(struct parser *p, const char *text, char ***ret_blo
 
     if (r)
         return err__set(p->err, -r, ENV_NAME ": %s", why.text);
-    *ret_block = words.words;
+    p->options->environment_words = words.words;
     words.err = &why;
     words.at = 0;
     words.typed = false;
@@ -333,22 +332,26 @@ static int finish(struct options *o, struct err *err)
     return r ? r : check_output(o, err);
 }
 
+void options__deinit(struct options *options)
+{
+    free(options->region.items);
+    free(options->exclude.items);
+    free(options->pids);
+    free(options->environment_words);
+    *options = default_options;
+}
+
 int options__parse(int argc, char **argv, const char *environment, struct options *ret, struct err *err)
 {
     struct options options = default_options;
     struct parser p = {.options = &options, .err = err, .words = argv, .n = argc, .at = 1, .typed = true};
-    char **block = NULL;
-    int r = environment && *environment ? parse_environment(&p, environment, &block) : 0;
+    int r = environment && *environment ? parse_environment(&p, environment) : 0;
 
     r = r ? r : parse_words(&p);
     r = r ? r : finish(&options, err);
-    if (!r) {
+    if (r)
+        options__deinit(&options);
+    else
         *ret = options;
-        return 0;
-    }
-    free(options.region.items);
-    free(options.exclude.items);
-    free(options.pids);
-    free(block);
     return r;
 }

@@ -50,15 +50,17 @@ struct options {
     bool quiet;
     int verbose;
     enum uprobe_road uprobes; /* --uprobes auto|multi|perf */
+    char **environment_words; /* private: the copy that strings above may point into */
 };
 
 extern const struct options default_options;
 
 /*
  * Parses SCOPE_BPF_OPTIONS (split as a shell would split words, without expansion), then argv.  0, or -EINVAL
- * with a line that says which option, why, and what to type.  Memory of *ret is kept until the program ends.
+ * with a line that says which option, why, and what to type.
  */
 int options__parse(int argc, char **argv, const char *environment, struct options *ret, struct err *err);
+void options__deinit(struct options *options); /* frees the lists; a program that ends need not */
 void options__help(FILE *out);
 
 #endif
