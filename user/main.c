@@ -3,29 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrate.h"
+#include "check.h"
+#include "list.h"
 #include "msg.h"
 #include "option_docs.h"
 #include "options.h"
-#if __has_include("session.h")
 #include "session.h"
-#else
-#define session__run(options) 125
-#endif
-#if __has_include("calibrate.h")
-#include "calibrate.h"
-#else
-#define calibrate__run(options) 125
-#endif
-#if __has_include("list.h")
-#include "list.h"
-#else
-#define list__run(options) 125
-#endif
-#if __has_include("check.h")
-#include "check.h"
-#else
-#define check__run(options) 125
-#endif
 
 #define STATUS_OURS 125
 
