@@ -186,7 +186,7 @@
 #ifdef SCOPE_RELOC_NONE_
 #define SCOPE_TIES_ \
     "\t.reloc 990b, " SCOPE_RELOC_NONE_ ", _.stapsdt.base\n" \
-    "\t.reloc 990b, " SCOPE_RELOC_NONE_ ", 991f\n" \
+    "\t.reloc 990b, " SCOPE_RELOC_NONE_ ", 991b\n" \
     "\t.pushsection .rodata.nptl_version.scope,\"ae?\",@progbits\n" \
     "\t.reloc ., " SCOPE_RELOC_NONE_ ", 990b\n\t.byte 0\n" \
     "\t.popsection\n"
@@ -218,29 +218,33 @@
 #define SCOPE_NOTES_OPEN_ "\t.pushsection .note.stapsdt,\"?\",@note\n\t.balign 4\n"
 #define SCOPE_NOTES_CLOSE_ "\t.balign 4\n\t.popsection\n"
 
-/* One site. name, suffix and args are string tokens without quotes inside. */
-#define SCOPE_SITE_(name, suffix, args) \
-    "990:\t" SCOPE_NOPS_ "\n" SCOPE_TIES_ SCOPE_NOTES_OPEN_ \
+/* A site is its notes and then its code, which they find as 990f. name, suffix and args are string tokens. */
+#define SCOPE_CODE_ "990:\t" SCOPE_NOPS_ "\n" SCOPE_TIES_
+#define SCOPE_NOTE_(name, suffix, args) \
+    SCOPE_NOTES_OPEN_ \
     "991:\t.4byte 8,993f-992f,3\n" \
     "\t.asciz \"stapsdt\"\n" \
-    "992:\t" SCOPE_ADDR_ "990b,_.stapsdt.base,0\n" \
+    "992:\t" SCOPE_ADDR_ "990f,_.stapsdt.base,0\n" \
     "\t.asciz \"scope\"\n" \
     "\t.asciz \"" name suffix "\"\n" \
     "\t.asciz \"" args "\"\n" \
     "993:" SCOPE_NOTES_CLOSE_ SCOPE_BASE_
 
 /* our own notes: source of a begin, and the frame byte of a literal's begin */
-#define SCOPE_OWN_NOTE_(type, fields) \
+#define SCOPE_OWN_NOTE_(type, site, fields) \
     SCOPE_NOTES_OPEN_ \
     "\t.4byte 6,995f-994f," type "\n" \
     "\t.asciz \"scope\"\n" \
     "\t.balign 4\n" \
-    "994:\t" SCOPE_ADDR_ "990b\n" fields \
+    "994:\t" SCOPE_ADDR_ site "\n" fields \
     "995:" SCOPE_NOTES_CLOSE_
 #define SCOPE_SOURCE_ \
-    SCOPE_OWN_NOTE_("0x5301", "\t.4byte " SCOPE_STR_(__LINE__) "\n\t.asciz \"" SCOPE_FILE "\"\n")
+    SCOPE_OWN_NOTE_("0x5301", "990f", \
+                    "\t.4byte " SCOPE_STR_(__LINE__) "\n\t.asciz \"" SCOPE_FILE "\"\n")
 
-#define SCOPE_BEGIN_SITE_(name, args) SCOPE_SITE_(name, "__begin", args) SCOPE_SOURCE_
+#define SCOPE_SITE_(name, suffix, args) SCOPE_NOTE_(name, suffix, args) SCOPE_CODE_
+#define SCOPE_SOURCE_SITE_(name, suffix, args) SCOPE_NOTE_(name, suffix, args) SCOPE_SOURCE_ SCOPE_CODE_
+#define SCOPE_BEGIN_SITE_(name, args) SCOPE_SOURCE_SITE_(name, "__begin", args)
 #define SCOPE_END_SITE_(name) SCOPE_SITE_(name, "__end", "")
 
 /* ---- checks of names ---- */
@@ -283,7 +287,7 @@
 #define SP_BEGIN_NAMED(literal) SCOPE_POINT_LITERAL_(literal, SCOPE_BEGIN_SITE_("" literal, ""))
 #define SP_END_NAMED(literal) SCOPE_POINT_LITERAL_(literal, SCOPE_END_SITE_("" literal))
 #define SP_BEGIN_DYNAMIC(string) \
-    SCOPE_POINT_DYNAMIC_(string, SCOPE_SITE_("__dynamic", "__open", "8@%0") SCOPE_SOURCE_)
+    SCOPE_POINT_DYNAMIC_(string, SCOPE_SOURCE_SITE_("__dynamic", "__open", "8@%0"))
 #define SP_END_DYNAMIC(string) \
     SCOPE_POINT_DYNAMIC_(string, SCOPE_SITE_("__dynamic", "__close", "8@%0"))
 
@@ -359,13 +363,15 @@ extern __inline__ __attribute__((gnu_inline)) SCOPE_ALWAYS_ void scope_block_end
     SCOPE_BLOCK_VAR_(tag); \
     SCOPE_CHECK_NAME_(text); \
     SCOPE_ASM_(SCOPE_BEGIN_SITE_(text, "1@%0") : "=m"(SCOPE_CAT_(tag, _v)))
-/* The name's asm has no operands, so a second one behind it adds the frame byte. Its text is unique (the tag),
- * so that the ends of two branches are never merged between the two. */
+/* The asm with the literal's name has no operands: it makes notes only. The site stands in a second one behind it,
+ * which has the frame byte as operand, so that what the operand is computed from holds there. That one's text is
+ * unique (the tag), so that two branches are never merged between the two. */
 #define SCOPE_BLOCK_LITERAL_(tag, text) \
     SCOPE_BLOCK_VAR_(tag); \
     SCOPE_CHECK_LITERAL_(text); \
-    SCOPE_ASM_(SCOPE_BEGIN_SITE_("" text, "")); \
-    SCOPE_ASM_("# " SCOPE_STR_(tag) "\n" SCOPE_OWN_NOTE_("0x5302", "\t.asciz \"1@%0\"\n") \
+    SCOPE_ASM_(SCOPE_NOTE_("" text, "__begin", "") SCOPE_SOURCE_); \
+    SCOPE_ASM_("# " SCOPE_STR_(tag) "\n" \
+               SCOPE_CODE_ SCOPE_OWN_NOTE_("0x5302", "990b", "\t.asciz \"1@%0\"\n") \
                : "=m"(SCOPE_CAT_(tag, _v)))
 
 #endif

@@ -46,6 +46,13 @@ all_compilers() {
         done
     done
     hits musl-gcc "-O2 -static" matrix
+    export ASAN_OPTIONS=detect_leaks=0 # it cannot look for leaks under ptrace
+    for cc in gcc clang g++ clang++; do
+        for o in -O0 -O2; do
+            hits $cc "$o -fsanitize=address" matrix
+            hits $cc "$o -fsanitize=address" recurse_longjmp 40 20 3
+        done
+    done
     verdict
 }
 
@@ -107,5 +114,32 @@ all_compilers() {
 @test "a region around system(), a static program that leaves with _exit" {
     LEVELS=-O2 all_compilers sysregion 2
     hits gcc "-O2 -static" first_region
+    verdict
+}
+
+@test "aarch64 under qemu-user: the same calls, by gcc, g++ and clang, operands included" {
+    need aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ qemu-aarch64 gdb-multiarch clang
+    export COUNT_HITS="$PROBE_DIR/count-hits.py"
+    for cc in "aarch64-linux-gnu-gcc -x c" "aarch64-linux-gnu-g++ -x c++" "clang --target=aarch64-linux-gnu -x c"; do
+        for o in -O0 -O2; do
+            for run in "dynamic basic 3" "recurse_longjmp 40 20 3" "names 1"; do
+                set -- $run
+                program=$1
+                shift
+                $cc $o -static -pthread -I"$INCLUDE" "$APPS/$program.c" -o "$WORK/$program"
+                rm -f "$WORK/socket"
+                qemu-aarch64 -g "$WORK/socket" "$WORK/$program" "$@" >"$WORK/truth" &
+                qemu=$!
+                for _ in $(seq 100); do
+                    [ -S "$WORK/socket" ] && break
+                    sleep 0.05
+                done
+                timeout 60 gdb-multiarch -q -nx -batch -x "$PROBE_DIR/aarch64-hits.py" \
+                    -iex "py argv = ['$WORK/socket', '$WORK/$program', '$WORK/truth']" >"$WORK/out" 2>&1 || true
+                wait $qemu || true
+                grep -qx same "$WORK/out" || complain "$cc $o $run: $(tail -3 "$WORK/out" | tr '\n' ';')"
+            done
+        done
+    done
     verdict
 }
