@@ -121,9 +121,11 @@ $(B)/libuser.a: $(call objs,$(USER_SRCS)) $(MEMBERS_STAMP)
 
 # The rooms' archives refer to each other (errors, the capture's shape): one group, in no order.
 group = -Wl,--start-group $(1) -Wl,--end-group
-$(B)/scope-bpf: $(call objs,$(USER_MAIN)) $(LIBUSER) $(LIBS)
+# Of the converters the collector needs the shape of a capture and nothing else: no format library comes near root.
+COLLECTOR_OBJS := $(call objs,$(USER_MAIN) converters/capture_format.c)
+$(B)/scope-bpf: $(COLLECTOR_OBJS) $(LIBUSER) $(B)/libusdt.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call group,$(LIBUSER) $(LIBS)) $(BPF_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call group,$(LIBUSER) $(B)/libusdt.a) $(BPF_LIBS)
 
 $(B)/scope-report: $(call objs,$(REPORT_MAIN)) $(LIBS)
 	$(call say,LD,$@)

@@ -2,6 +2,7 @@
 #include "follow_private.h"
 
 #include "msg.h"
+#include "proc_stat.h"
 #include "scope.skel.h"
 
 #include <bpf/bpf.h>
@@ -422,28 +423,15 @@ const struct follow_totals *follow__totals(const struct follow *f)
 
 /* ---- beginnings -------------------------------------------------------------------------------------------- */
 
-/* In ns of CLOCK_MONOTONIC as far as /proc knows it: to a tick. Only for what is compared with slack. */
-static uint64_t start_time_of(pid_t pid)
+/* In ns of CLOCK_MONOTONIC as far as /proc knows it: to a tick, and to what slept since. */
+static uint64_t start_time(const struct proc_stat *stat)
 {
-    char path[64], text[1024];
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    char *at = strrchr(text, ')');
-    unsigned long long ticks = 0;
-    if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks) != 1)
-        return 0;
     struct timespec boot, mono;
+
     clock_gettime(CLOCK_BOOTTIME, &boot);
     clock_gettime(CLOCK_MONOTONIC, &mono);
     int64_t asleep = (boot.tv_sec - mono.tv_sec) * 1000000000ll + (boot.tv_nsec - mono.tv_nsec);
-    int64_t start = (int64_t)(ticks * (1000000000u / (unsigned long long)sysconf(_SC_CLK_TCK))) - asleep;
+    int64_t start = (int64_t)(stat->start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK))) - asleep;
     return start > 0 ? (uint64_t)start : 1;
 }
 
@@ -453,7 +441,9 @@ int follow__add_command(struct follow *f, pid_t pid, struct err *err)
 
     if (!p)
         return err__set(err, ENOMEM, "out of memory");
-    p->start_time = start_time_of(pid);
+    struct proc_stat stat;
+
+    p->start_time = proc_stat__read(pid, &stat) ? 1 : start_time(&stat);
     p->parent = (uint32_t)getpid();
     return programs__track(f->config.programs, pid, p->start_time, SB_TRACK_FOLLOW | SB_TRACK_STOP, err);
 }
@@ -547,13 +537,13 @@ static int attach_maps(struct follow *f, struct process *p, struct err *err)
 
 int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *err)
 {
-    uint64_t start = start_time_of(pid);
-    if (!start)
+    struct proc_stat stat, again;
+    if (proc_stat__read(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
         return err__set(err, ESRCH, "no process %d: it ended, or never was (`pgrep -a NAME` finds numbers)", (int)pid);
     struct process *p = follow__new_process(f, (uint32_t)pid);
     if (!p)
         return err__set(err, ENOMEM, "out of memory");
-    p->start_time = start;
+    p->start_time = start_time(&stat);
     p->image_time = follow__now();
     p->image = ++f->next_image;
     read_inner_pid(p);
@@ -564,19 +554,16 @@ int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *
     int r = attach_maps(f, p, err);
     if (r)
         return r;
-    r = programs__track(f->config.programs, pid, start, children ? SB_TRACK_FOLLOW : 0, err);
-    if (!r && start_time_of(pid) != start)
+    r = programs__track(f->config.programs, pid, p->start_time, children ? SB_TRACK_FOLLOW : 0, err);
+    if (!r && (proc_stat__read(pid, &again) || again.start_ticks != stat.start_ticks || again.state == 'Z'))
         return err__set(err, ESRCH, "process %d ended while it was attached", (int)pid);
     return r;
 }
 
 void follow__finish(struct follow *f)
 {
-    uint64_t now = follow__now();
-
     follow__settle(f);
     for (size_t i = 0; i < f->n_list; i++)
         if (f->list[i]->stopped)
             continue_process(f, f->list[i]);
-    (void)now;
 }
