@@ -69,7 +69,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 20);
+    __uint(max_entries, 1 << 18);
     __type(key, u32);
     __type(value, struct sb_tracked);
 } tracked __weak SEC(".maps");

@@ -119,10 +119,10 @@ static int by_process(struct identity *who)
     who->kind = who->uid ? IDENTITY_SELF : IDENTITY_ROOT;
     int r = fill(who, getpwuid(who->uid), true);
     int n = r ? 0 : getgroups(0, NULL);
-    if (n <= 0)
+    if (r || n < 0)
         return r;
     /* What this process has counts, not what the group file says today. */
-    gid_t *groups = reallocarray(who->groups, (size_t)n, sizeof(*groups));
+    gid_t *groups = reallocarray(who->groups, (size_t)n + 1, sizeof(*groups));
     if (!groups)
         return -ENOMEM;
     who->groups = groups;

@@ -12,6 +12,7 @@
 #include "losses.h"
 #include "machine.h"
 #include "msg.h"
+#include "nothing_found.h"
 #include "recorder.h"
 #include "sampler.h"
 #include "session_blocks.h"
@@ -156,12 +157,18 @@ static void flush_regions(struct session *s)
     capture_buf__deinit(&b);
 }
 
-static void tell_if_nothing(const struct session *s, const char *what)
+static void tell_if_nothing(const struct session *s)
 {
-    if (region_ids__count(s->ids) || !msg__shows(MSG_WARN))
+    char line[512];
+
+    if (region_ids__count(s->ids))
         return;
-    msg__warn("%s: no regions found yet (no SP_PROBE in it, its notes stripped, or a wrapper that starts the real "
-              "program; see `scope-bpf --list`)", what);
+    if (region_ids__filtering(s->ids)) {
+        msg__warn("no region passed --region and --exclude");
+        return;
+    }
+    nothing_found__line(s->attach, s->target ? s->options->command[0] : "the process", line, sizeof(line));
+    msg__warn("%s", line);
 }
 
 static int attach_command(struct session *s, struct err *err)
@@ -218,7 +225,7 @@ static int begin(struct session *s, struct err *err)
         return r;
     msg__detail("attached %zu sites of %zu regions", attach__sites(s->attach), region_ids__count(s->ids));
     if (!s->target)
-        tell_if_nothing(s, "the process");
+        tell_if_nothing(s);
     capture_writer__flush(s->writer);
     if (s->target) {
         r = target__release(s->target, &s->status, err);
@@ -496,6 +503,8 @@ int session__run(const struct options *options)
     } else {
         record(&s);
         stop_recording(&s);
+        if (s.target && !drain__totals(s.drain)->calls)
+            tell_if_nothing(&s);
         int written = write_files(&s);
         if (!s.finish)
             wait_for_command(&s);
