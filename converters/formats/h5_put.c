@@ -59,7 +59,7 @@ hid_t h5_put__group(struct h5_writer *w, hid_t in, const char *name)
 
 static herr_t choose_storage(const struct h5_writer *w, hid_t list, uint64_t n, size_t width)
 {
-    hsize_t chunk = CHUNK_BYTES / width;
+    hsize_t chunk = CHUNK_BYTES / width < n ? CHUNK_BYTES / width : n;
 
     if (n * width <= CONTIGUOUS_MAX)
         return 0;

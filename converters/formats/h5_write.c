@@ -6,6 +6,7 @@
 #include "converters/names.h"
 #include "formats/formats.h"
 #include "h5_put.h"
+#include "h5_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -426,5 +427,7 @@ const struct format format_h5 = {
     .name = "h5",
     .suffix = ".h5",
     .help = "HDF5 profile: everything, all ranks",
+    .match = h5__match,
+    .read = h5__read,
     .write = write_h5,
 };
