@@ -6,6 +6,7 @@
  */
 #include "session.h"
 
+#include "bystanders.h"
 #include "calibrate.h"
 #include "follow.h"
 #include "guardian.h"
@@ -209,6 +210,16 @@ static int attach_processes(struct session *s, struct err *err)
     return there ? 0 : r;
 }
 
+static void tell_bystanders(const struct session *s)
+{
+    const struct attached_file *file = NULL;
+    size_t n = attach__sites(s->attach) ? bystanders__count(s->attach, target__pid(s->target), &file) : 0;
+
+    if (n)
+        msg__warn("%zu running process%s also use%s %s: not recorded, but slowed at each of its probes as the command "
+                  "is (`--calibrate` measures it)", n, n == 1 ? "" : "es", n == 1 ? "s" : "", file->name);
+}
+
 static int begin(struct session *s, struct err *err)
 {
     int r;
@@ -224,7 +235,9 @@ static int begin(struct session *s, struct err *err)
     if (r)
         return r;
     msg__detail("attached %zu sites of %zu regions", attach__sites(s->attach), region_ids__count(s->ids));
-    if (!s->target)
+    if (s->target)
+        tell_bystanders(s);
+    else
         tell_if_nothing(s);
     capture_writer__flush(s->writer);
     if (s->target) {
