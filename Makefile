@@ -82,6 +82,7 @@ MEMBERS_STAMP := $(B)/obj/.members
 include mk/bpf.mk
 include mk/apps.mk
 include mk/test.mk
+include mk/bench.mk
 include mk/install.mk
 
 .PHONY: all programs deps help clean distclean
@@ -141,7 +142,7 @@ $(B)/.deps-stamp: mk/deps.sh $(DEPS_LISTS)
 	@touch $@
 
 clean: ## remove what was built (the Python environment stays)
-	rm -rf $(B)/obj $(B)/tests $(B)/apps $(B)/examples $(B)/asan $(B)/*.a $(B)/scope-bpf $(B)/scope-report
+	rm -rf $(B)/obj $(B)/tests $(B)/bench $(B)/apps $(B)/examples $(B)/asan $(B)/*.a $(B)/scope-bpf $(B)/scope-report
 
 distclean: ## remove the whole build folder
 	rm -rf $(B)
