@@ -19,5 +19,7 @@ int cli__finish(int rc, const struct err *err);
 /* The inputs of the command line, or the newest profile, as one profile; CLI_OK or the status, message printed. */
 int cli__load(struct cli *cli, enum inputs_kind kind, struct profile **ret);
 int cli__expand(struct cli *cli, enum inputs_kind kind, struct inputs *in);
+/* Whether there are samples, and no calls that could be shown or written. */
+bool cli__only_samples(const struct profile *p);
 
 #endif

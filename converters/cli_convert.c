@@ -72,6 +72,14 @@ static int check_ranks(const struct cli *cli, const struct profile *p, struct er
     return 0;
 }
 
+/* Samples to samples, statistics to statistics: one file becomes one. */
+static bool is_same_kind(const struct profile *p, const struct format *format)
+{
+    bool kind = !strcmp(format->name, "sps") || !strcmp(format->name, "prof");
+
+    return kind && p->source.len == strlen(format->name) && !memcmp(p->source.s, format->name, p->source.len);
+}
+
 static int write_files(struct converting *c, const struct profile *p, const struct format *format, struct err *err)
 {
     const struct cli *cli = c->cli;
@@ -90,6 +98,10 @@ static int write_files(struct converting *c, const struct profile *p, const stru
     size_t n = 0;
     int rc = check_ranks(cli, p, err);
 
+    if (!options.ranks && p->n_ranks == 1 && is_same_kind(p, format)) { /* one in, one out: exactly that name */
+        options.ranks = &p->ranks[0].number;
+        options.n_ranks = 1;
+    }
     rc = rc ? rc : format__write_files(p, format, cli->output, &options, &files, &n, err);
     if (c->terminal)
         fputs("\r\033[K", stderr);
@@ -133,10 +145,17 @@ int run_convert(struct cli *cli)
         return CLI_USAGE;
     }
     use_folder_of(cli->output);
+    if (!cli->inputs.n) {
+        fputs("scope-report: convert needs at least one FILE; see scope-report convert --help\n", stderr);
+        return CLI_USAGE;
+    }
     status = cli__load(cli, !strcmp(format->name, "sps") ? INPUTS_SAMPLES : INPUTS_PROFILES, &p);
     if (status)
         return status;
-    rc = write_files(&c, p, format, &err);
+    if (strcmp(format->name, "sps") && cli__only_samples(p))
+        rc = err__set(&err, EINVAL, "%s: holds samples and no calls: they can be written as .sps only", cli->inputs.items[0]);
+    else
+        rc = write_files(&c, p, format, &err);
     if (rc)
         name_input(cli, &err);
     profile__destroy(p);

@@ -62,7 +62,7 @@ int cli__load(struct cli *cli, enum inputs_kind kind, struct profile **ret)
     return status;
 }
 
-static bool only_samples(const struct profile *p)
+bool cli__only_samples(const struct profile *p)
 {
     bool samples = false;
 
@@ -79,7 +79,7 @@ int run_summary(struct cli *cli)
 
     if (status)
         return status;
-    if (only_samples(p) && cli->view.shape == VIEW_TEXT) {
+    if (cli__only_samples(p) && cli->view.shape == VIEW_TEXT) {
         rc = err__set(&err, ENODATA, "%s holds samples and no calls: scope-report lines shows them",
                       cli->inputs.n ? cli->inputs.items[0] : "the input");
     } else {

@@ -15,6 +15,10 @@ const struct format *const formats[] = {
     &format_capture,
     &format_spt,
     &format_sps,
+    &format_prof,
+    &format_speedscope,
+    &format_trace,
+    &format_folded,
     NULL,
 };
 

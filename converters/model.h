@@ -136,6 +136,7 @@ struct rank {
 	int64_t ticks;                   /* all ticks, in regions or not; -1: no samples were taken */
 	int32_t hz;                      /* rate asked for */
 	uint64_t unmatched, begun_before, depth_overflow, inherited_dropped;
+	const struct prof_stats *prof;   /* of a .prof file: who called whom how often, without calls; NULL elsewhere */
 };
 
 /* ---- regions and calls ---------------------------------------------------------------------------------- */
