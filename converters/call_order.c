@@ -7,7 +7,7 @@
 #define TELL_EVERY (1u << 20)
 
 struct level { /* an open call of a lane */
-    int64_t end, id;
+    int64_t id;
     uint16_t depth;
 };
 
@@ -66,12 +66,13 @@ static void sift_down(struct order *o, uint64_t at)
     o->heap[at] = moved;
 }
 
-/* Number of the innermost call of the lane that is still open at this one; then this one is. */
+/* Number of the call around this one: what was opened since is closed by now.  Then this one is the
+ * innermost. */
 static int64_t find_parent(struct stream *s, const struct found_call *call, int64_t id)
 {
     int64_t parent;
 
-    while (s->n && (s->levels[s->n - 1].depth >= call->depth || s->levels[s->n - 1].end < call->start))
+    while (s->n && (call->depth == call->parent_depth || s->levels[s->n - 1].depth != call->parent_depth))
         s->n--;
     parent = s->n ? s->levels[s->n - 1].id : -1;
     if (s->n == s->cap) {
@@ -83,7 +84,7 @@ static int64_t find_parent(struct stream *s, const struct found_call *call, int6
         s->levels = levels;
         s->cap = cap;
     }
-    s->levels[s->n++] = (struct level){.end = call->end, .id = id, .depth = call->depth};
+    s->levels[s->n++] = (struct level){.id = id, .depth = call->depth};
     return parent;
 }
 

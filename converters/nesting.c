@@ -115,6 +115,15 @@ static int64_t exclusive_of(const struct open_call *call)
     return own > 0 ? own : 0;
 }
 
+/* Of the nearest call around the one that just left the stack; hidden ones are looked through. */
+static uint16_t parent_depth(const struct nesting *n, uint16_t depth)
+{
+    for (uint32_t i = n->n; i-- > 0;)
+        if (n->stack[i].region >= 0)
+            return n->stack[i].depth;
+    return depth;
+}
+
 static int leave(struct nesting *n)
 {
     struct open_call *call = &n->stack[--n->n];
@@ -137,8 +146,9 @@ static int leave(struct nesting *n)
         .end = call->shown_end,
         .exclusive = exclusive_of(call),
         .region = (uint32_t)call->region,
-        .depth = call->depth,
         .flags = call->flags,
+        .depth = call->depth,
+        .parent_depth = parent_depth(n, call->depth),
     };
     ((uint64_t *)n->counts.data)[call->region]++;
     n->abandoned += call->flags & SB_CALL_ABANDONED;

@@ -15,10 +15,9 @@
 
 struct found_call {
     int64_t start, end, exclusive; /* exclusive -1: uncertain, or overlapping */
-    uint32_t region;               /* index in profile.regions */
-    uint16_t depth;
-    uint8_t flags;
-    uint8_t pad;
+    uint32_t region : 24;          /* index in profile.regions: below SB_MAX_REGIONS */
+    uint32_t flags : 8;
+    uint16_t depth, parent_depth; /* the same: it has no parent */
 };
 
 struct open_call {
