@@ -217,27 +217,40 @@ static bool parse_mapping(char *line, struct listing_mapping *ret)
     return permissions[2] == 'x' && ret->inode && ret->path[0] == '/';
 }
 
-/* The mapped file itself; without the right to that, the file of that name if it is the same one. */
+/* Opens name if it is the mapped file: its inode says so. The descriptor or -errno. */
+static int open_same(const char *name, unsigned long inode)
+{
+    struct stat st;
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return -errno;
+    if (!fstat(fd, &st) && st.st_ino == inode)
+        return fd;
+    close(fd);
+    return -ESTALE;
+}
+
+/*
+ * The mapped file itself; without the right to that the program by its link, which is open to whoever may
+ * look at the process, and the file of that name if it is still the same one.
+ */
 static int open_mapping(pid_t pid, const struct listing_mapping *m)
 {
     char name[4200];
-    struct stat st;
     int fd;
 
     snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", pid, m->start, m->end);
     fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0)
         return fd;
+    snprintf(name, sizeof(name), "/proc/%d/exe", pid);
+    fd = open_same(name, m->inode);
+    if (fd >= 0)
+        return fd;
     if (snprintf(name, sizeof(name), "/proc/%d/root%s", pid, m->path) >= (int)sizeof(name))
         return -ENAMETOOLONG;
-    fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) || st.st_ino != m->inode) {
-        close(fd);
-        return -ESTALE;
-    }
-    return fd;
+    return open_same(name, m->inode);
 }
 
 static void mapping_problem(struct listed_file *file, int error)
