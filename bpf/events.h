@@ -67,6 +67,11 @@ enum sb_site_kind {
 	((sb_u64)(region) | (sb_u64)(kind) << 20 | (sb_u64)(base) << 24 | (sb_u64)(index) << 29 |             \
 	 (sb_u64)(scale) << 34 | (sb_u64)(sb_s64)(offset) << 36)
 
+/* Cookie of a loader's _dl_debug_state: distance to its r_debug, or (musl) to a pointer to it. */
+#define SB_LOADER_INDIRECT (1ull << 62)
+#define SB_LOADER_COOKIE(distance, indirect) (((sb_u64)(distance) & 0xffffffffffffull) | ((indirect) ? SB_LOADER_INDIRECT : 0))
+#define SB_LOADER_DISTANCE(c) ((sb_s64)((c) << 16) >> 16)
+
 /* ---- hot records: one ring per CPU --------------------------------------------------------------------- */
 enum sb_hot_type {
 	SB_HOT_CALL = 1,      /* a call that ended, by its own end or by another's */
@@ -120,6 +125,7 @@ enum sb_cold_type {
 	SB_COLD_NAME = 21,   /* a dynamic name got its id: struct sb_name */
 	SB_COLD_ENV = 22,    /* piece of the environment after an exec: struct sb_text */
 	SB_COLD_ARGV = 23,   /* piece of the command line after an exec */
+	SB_COLD_LOADED = 25, /* libraries were mapped: struct sb_process, ino = hash of the set's names */
 	SB_COLD_THREAD_CPU = 24, /* final CPU time of a lane, exact: struct sb_lane_end */
 };
 
@@ -199,6 +205,7 @@ struct sb_tracked {      /* map tracked: pid (thread group) → */
 	sb_u64 start_time;   /* of the leader: a recycled pid is noticed */
 	sb_u32 exec;
 	sb_u32 flags;        /* enum sb_tracked_flags */
+	sb_u64 libraries;    /* hash of the loader's list, 0 before the first; see loader.bpf.c */
 };
 
 enum sb_tracked_flags {
@@ -245,7 +252,7 @@ SB_ASSERT_SIZE(struct sb_lane, 56 + 8);
 SB_ASSERT_SIZE(struct sb_lane_end, 56);
 SB_ASSERT_SIZE(struct sb_name, 264);
 SB_ASSERT_SIZE(struct sb_text, SB_TEXT_CHUNK + 16);
-SB_ASSERT_SIZE(struct sb_tracked, 16);
+SB_ASSERT_SIZE(struct sb_tracked, 24);
 SB_ASSERT_SIZE(struct sb_file_key, 16);
 SB_ASSERT_SIZE(struct sb_stopped, 16);
 SB_ASSERT_SIZE(struct sb_lost_key, 16);

@@ -86,6 +86,14 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __uint(max_entries, 1 << 16);
+    __type(key, u64);
+    __type(value, u32);
+} known_sets __weak SEC(".maps"); /* libraries of a program that are attached, by the hash of their names */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 16);
     __type(key, u32);
     __type(value, struct sb_stopped);
 } stopped __weak SEC(".maps");

@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Fork, exec and exit of watched processes, from the kernel's own events: whatever libc the program uses. */
 #include "threads.bpf.h"
-
-static __always_inline struct sb_process *reserve_process(struct task_struct *task, u8 type)
-{
-    struct sb_process *r = bpf_ringbuf_reserve(&cold_ring, sizeof(*r), 0);
-
-    if (!r) {
-        count_lost(task->tgid, 0, 0, SB_LOST_COLD);
-        return NULL;
-    }
-    __builtin_memset(r, 0, sizeof(*r));
-    r->type = type;
-    r->pid = task->tgid;
-    r->inner_pid = inner_pid(task->group_leader);
-    r->time = bpf_ktime_get_ns();
-    r->start_time = task->group_leader->start_time;
-    bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
-    return r;
-}
+#include "stop.bpf.h"
 
 /*
  * The child of a thread inside regions starts with the same open calls, from now on.  They stay invisible (no lane)
@@ -149,24 +132,6 @@ static __always_inline void send_text(u8 type, u32 pid, u32 exec, u64 start, u64
     bpf_loop(SB_TEXT_CHUNKS, send_chunk, &s, 0);
 }
 
-/*
- * A file whose sites are not attached yet must not run before they are: the process stops before its first
- * instruction.  The entry for the guardian comes first, then the signal, then the record: nobody may hear of a stop
- * that did not happen, or miss one that did.
- */
-static __always_inline bool stop_for_attach(struct task_struct *task, u32 pid, u64 now)
-{
-    struct sb_stopped s = { .start_time = task->group_leader->start_time, .time = now };
-
-    if (bpf_map_update_elem(&stopped, &pid, &s, BPF_ANY))
-        return false;
-    if (bpf_send_signal(SIGSTOP)) {
-        bpf_map_delete_elem(&stopped, &pid);
-        return false;
-    }
-    return true;
-}
-
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
@@ -182,10 +147,11 @@ int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binp
         return 0;
     dropped = end_image(task, SB_END_EXEC, now);
     exec = ++t->exec;
+    t->libraries = 0;
     key.ino = bprm->file->f_inode->i_ino;
     key.dev = bprm->file->f_inode->i_sb->s_dev;
     key.generation = bprm->file->f_inode->i_generation;
-    if (t->flags & SB_TRACK_STOP && !bpf_map_lookup_elem(&known, &key))
+    if (t->flags & SB_TRACK_STOP && !bpf_map_lookup_elem(&known, &key) && may_stop(task))
         halt = stop_for_attach(task, pid, now);
     r = reserve_process(task, SB_COLD_EXEC);
     if (r) {

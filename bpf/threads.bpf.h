@@ -84,4 +84,22 @@ static __always_inline void end_lane(struct thread_state *st, struct task_struct
     bpf_ringbuf_submit(r, 0);
 }
 
+static __always_inline struct sb_process *reserve_process(struct task_struct *task, u8 type)
+{
+    struct sb_process *r = bpf_ringbuf_reserve(&cold_ring, sizeof(*r), 0);
+
+    if (!r) {
+        count_lost(task->tgid, 0, 0, SB_LOST_COLD);
+        return NULL;
+    }
+    __builtin_memset(r, 0, sizeof(*r));
+    r->type = type;
+    r->pid = task->tgid;
+    r->inner_pid = inner_pid(task->group_leader);
+    r->time = bpf_ktime_get_ns();
+    r->start_time = task->group_leader->start_time;
+    bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
+    return r;
+}
+
 #endif

@@ -3,6 +3,8 @@
 
 #include "scope.skel.h"
 
+#include "usdt/elf_symbol.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -21,6 +23,7 @@ struct site_link {
     struct bpf_link *link;
     pid_t pid;
     size_t file;
+    bool loader; /* not a link over sites */
 };
 
 struct attach {
@@ -31,6 +34,7 @@ struct attach {
     struct site_link *links;
     size_t n_links, cap_links;
     size_t n_sites, n_refused;
+    bool loaders;
     void (*say)(void *arg, const char *line);
     void *say_arg;
 };
@@ -70,6 +74,11 @@ void attach__set_say(struct attach *a, void (*say)(void *arg, const char *line),
 {
     a->say = say;
     a->say_arg = arg;
+}
+
+void attach__watch_loaders(struct attach *a)
+{
+    a->loaders = true;
 }
 
 int attach__multi_link(int program_fd, int file_fd, const uint64_t *offsets, const uint64_t *ref_ctrs,
@@ -301,6 +310,36 @@ static int link_file(struct attach *a, size_t file, pid_t pid)
     return r;
 }
 
+/* glibc and musl have both symbols; a file without them is no loader. */
+static void watch_loader(struct attach *a, size_t file)
+{
+    const struct elf_file *elf = a->files[file]->elf;
+    struct batch b;
+    uint64_t state, debug;
+    bool indirect = false;
+
+    if (!elf || elf_file__interp(elf) || elf_symbol__find(elf, "_dl_debug_state", &state))
+        return;
+    if (elf_symbol__find(elf, "_r_debug", &debug)) {
+        indirect = true;
+        if (elf_symbol__find(elf, "_dl_debug_addr", &debug))
+            return;
+    }
+    if (batch_init(&b, a->programs->skel->progs.loader_state, 1) || elf_file__vaddr_to_offset(elf, state, &b.offsets[0])) {
+        batch_deinit(&b);
+        return;
+    }
+    b.cookies[0] = SB_LOADER_COOKIE(debug - state, indirect);
+    b.n = 1;
+    int r = a->programs->multi ? link_multi(a, &b, file, 0) : link_each(a, &b, file, 0);
+    if (!r)
+        a->links[a->n_links - 1].loader = true;
+    else
+        say(a, "%s: cannot watch the loader: %s; a library loaded later is attached late", a->files[file]->name,
+            strerror(-r));
+    batch_deinit(&b);
+}
+
 static struct attached_file *new_file(struct attach *a, const struct stat *st, const char *name)
 {
     if (a->n_files == a->cap_files) {
@@ -356,7 +395,7 @@ static size_t index_of(const struct attach *a, dev_t dev, ino_t ino)
 static bool has_link(const struct attach *a, size_t file, pid_t pid)
 {
     for (size_t i = 0; i < a->n_links; i++)
-        if (a->links[i].file == file && (!a->links[i].pid || a->links[i].pid == pid))
+        if (a->links[i].file == file && !a->links[i].loader && (!a->links[i].pid || a->links[i].pid == pid))
             return true;
     return false;
 }
@@ -384,6 +423,8 @@ int attach__file(struct attach *a, int fd, const char *name, pid_t pid, const st
         if (!f)
             return err__set(err, ENOMEM, "out of memory at %s", name);
         read_file(a, f, fd);
+        if (a->loaders)
+            watch_loader(a, i);
     }
     struct attached_file *f = a->files[i];
     if (ret)

@@ -32,6 +32,9 @@ struct attached_file {
 struct attach *attach__create(struct programs *programs, struct region_ids *ids);
 void attach__destroy(struct attach *a); /* detaches; accepts NULL */
 
+/* Also watch dynamic loaders: a process that may be stopped is, when it has mapped libraries not seen before. */
+void attach__watch_loaders(struct attach *a);
+
 /* Messages on the way: refused sites, regions without an end. May be NULL. */
 void attach__set_say(struct attach *a, void (*say)(void *arg, const char *line), void *arg);
 

@@ -263,6 +263,25 @@ static void text_complete(struct follow *f, struct process *p)
     continue_process(f, p);
 }
 
+/* The loader has mapped libraries that nobody saw before: attached, then it may go on to their first instruction. */
+static void on_loaded(struct follow *f, const struct sb_process *r)
+{
+    struct process *p = follow__process(f, r->pid);
+    uint64_t set = r->ino;
+    uint32_t one = 1;
+    struct err err;
+
+    if (!p)
+        return;
+    if (p->waiting_text)
+        text_complete(f, p);
+    follow__loader_stopped(f, r->pid, r->time);
+    if (follow__attach_maps(f, p, false, &err) && !p->dead)
+        msg__warn("%s", err.text);
+    bpf_map_update_elem(bpf_map__fd(f->config.programs->skel->maps.known_sets), &set, &one, BPF_ANY);
+    continue_process(f, p);
+}
+
 static void on_text(struct follow *f, const struct sb_text *r)
 {
     struct process *p = follow__process(f, r->pid);
@@ -358,6 +377,8 @@ static int on_record(void *arg, void *data, size_t size)
         on_exec(f, data);
     else if (size == sizeof(struct sb_process) && *type == SB_COLD_EXIT)
         on_process_exit(f, data);
+    else if (size == sizeof(struct sb_process) && *type == SB_COLD_LOADED)
+        on_loaded(f, data);
     else if (size == sizeof(struct sb_lane) && *type == SB_COLD_LANE)
         on_lane(f, data);
     else if (size == sizeof(struct sb_lane_end) && *type == SB_COLD_LANE_END)
@@ -400,6 +421,9 @@ void follow__destroy(struct follow *f)
     if (!f)
         return;
     ring_buffer__free(f->ring);
+    for (size_t i = 0; i < f->n_late; i++)
+        free(f->late[i].path);
+    free(f->late);
     while (f->n_list)
         remove_at(f, f->n_list - 1);
     free(f->list);
@@ -484,57 +508,6 @@ static void read_inner_pid(struct process *p)
     fclose(file);
 }
 
-struct running_map {
-    unsigned long long start, end, offset, ino;
-    unsigned major, minor;
-    char *path;
-};
-
-static bool parse_map(char *line, struct running_map *m)
-{
-    int at = 0;
-    char perms[5];
-
-    if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &m->start, &m->end, perms, &m->offset, &m->major, &m->minor,
-               &m->ino, &at) < 7 || !at || perms[2] != 'x')
-        return false;
-    m->path = line + at;
-    m->path[strcspn(m->path, "\n")] = '\0';
-    return m->path[0] == '/';
-}
-
-/* Maps of a process that runs: the same steps as for a mapping that the side-band tells. */
-static int attach_maps(struct follow *f, struct process *p, struct err *err)
-{
-    char path[64], *line = NULL;
-    size_t cap = 0;
-    struct running_map m;
-
-    snprintf(path, sizeof(path), "/proc/%u/maps", p->pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err__set(err, errno, "cannot read the mappings of process %u: %s%s", p->pid, strerror(errno),
-                        errno == EACCES ? " (run it with sudo)" : "");
-    int r = 0;
-    while (getline(&line, &cap, file) > 0) {
-        if (!parse_map(line, &m))
-            continue;
-        struct sideband_event event = { .kind = SIDEBAND_MAP, .pid = p->pid, .tid = p->pid, .time = p->image_time,
-                                        .start = m.start, .len = m.end - m.start, .offset = m.offset, .path = m.path };
-        const struct attached_file *attached = NULL;
-        int fd = follow__open_mapping(p->pid, m.start, m.end, m.path, 0, 0);
-        if (fd >= 0) {
-            int one = attach__file(f->config.attach, fd, m.path, f->config.by_pid ? (pid_t)p->pid : 0, &attached, NULL, err);
-            r = one ? one : r;
-            close(fd);
-        }
-        follow__put_module(f, p->image, &event, attached);
-    }
-    free(line);
-    fclose(file);
-    return r;
-}
-
 int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *err)
 {
     struct proc_stat stat, again;
@@ -551,7 +524,7 @@ int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *
     process_text__read(&p->arguments, pid, "cmdline");
     process_text__read(&p->environment, pid, "environ");
     put_image(f, p, 0, CAPTURE_IMAGE_RUNNING);
-    int r = attach_maps(f, p, err);
+    int r = follow__attach_maps(f, p, true, err);
     if (r)
         return r;
     r = programs__track(f->config.programs, pid, p->start_time, children ? SB_TRACK_FOLLOW : 0, err);
@@ -563,6 +536,7 @@ int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *
 void follow__finish(struct follow *f)
 {
     follow__settle(f);
+    follow__late_deinit(f);
     for (size_t i = 0; i < f->n_list; i++)
         if (f->list[i]->stopped)
             continue_process(f, f->list[i]);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define PENDING_MAX 65536
+#define LATE_GRACE_NS 50000000u
 #define PENDING_NS 500000000u /* after that the process was none of ours */
 
 int follow__attach_closure(struct follow *f, int fd, const char *path, const char *root, const char *cwd,
@@ -84,6 +85,58 @@ void follow__put_module(struct follow *f, uint32_t image, const struct sideband_
     follow__put(f, CAPTURE_MODULE);
 }
 
+static void remember_late(struct follow *f, const struct sideband_event *e)
+{
+    if (f->n_late == f->cap_late) {
+        size_t cap = f->cap_late ? 2 * f->cap_late : 16;
+        struct late_file *late = realloc(f->late, cap * sizeof(*late));
+        if (!late)
+            return;
+        f->late = late;
+        f->cap_late = cap;
+    }
+    struct late_file *late = &f->late[f->n_late];
+    *late = (struct late_file){ .pid = e->pid, .mapped = e->time, .attached = follow__now(), .path = strdup(e->path) };
+    f->n_late += late->path != NULL;
+}
+
+static void forget_late(struct follow *f, size_t i)
+{
+    free(f->late[i].path);
+    f->late[i] = f->late[--f->n_late];
+}
+
+void follow__loader_stopped(struct follow *f, uint32_t pid, uint64_t time)
+{
+    for (size_t i = f->n_late; i-- > 0;)
+        if (f->late[i].pid == pid && f->late[i].mapped <= time)
+            forget_late(f, i);
+}
+
+static void tell_late(struct follow *f, uint64_t grace)
+{
+    uint64_t now = follow__now();
+
+    for (size_t i = f->n_late; i-- > 0;) {
+        const struct late_file *late = &f->late[i];
+        if (now - late->attached < grace)
+            continue;
+        f->totals.late++;
+        follow__note(f, (int64_t)late->mapped, (int64_t)late->attached, late->pid,
+                     "%s was attached %.3f ms after process %u mapped it: calls in between are not recorded", late->path,
+                     (double)(late->attached - late->mapped) / 1e6, late->pid);
+        forget_late(f, i);
+    }
+}
+
+void follow__late_deinit(struct follow *f)
+{
+    tell_late(f, 0);
+    free(f->late);
+    f->late = NULL;
+    f->cap_late = 0;
+}
+
 /* Code that was mapped before its sites were attached: said with both times, never silently. */
 static const struct attached_file *attach_mapping(struct follow *f, const struct sideband_event *e)
 {
@@ -98,15 +151,61 @@ static const struct attached_file *attach_mapping(struct follow *f, const struct
         return file;
     if (attach__file(f->config.attach, fd, e->path, f->config.by_pid ? (pid_t)e->pid : 0, &file, &fresh, &err))
         msg__warn("%s", err.text);
-    else if (fresh) {
-        uint64_t now = follow__now();
-        f->totals.late++;
-        follow__note(f, (int64_t)e->time, (int64_t)now, e->pid,
-                     "%s was attached %.3f ms after it was mapped: calls in between are not recorded", e->path,
-                     (double)(now - e->time) / 1e6);
-    }
+    else if (fresh)
+        remember_late(f, e);
     close(fd);
     return file;
+}
+
+struct running_map {
+    unsigned long long start, end, offset, ino;
+    unsigned major, minor;
+    char *path;
+};
+
+static bool parse_map(char *line, struct running_map *m)
+{
+    int at = 0;
+    char perms[5];
+
+    if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &m->start, &m->end, perms, &m->offset, &m->major, &m->minor,
+               &m->ino, &at) < 7 || !at || perms[2] != 'x')
+        return false;
+    m->path = line + at;
+    m->path[strcspn(m->path, "\n")] = '\0';
+    return m->path[0] == '/';
+}
+
+int follow__attach_maps(struct follow *f, struct process *p, bool modules, struct err *err)
+{
+    char path[64], *line = NULL;
+    size_t cap = 0;
+    struct running_map m;
+
+    snprintf(path, sizeof(path), "/proc/%u/maps", p->pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return err__set(err, errno, "cannot read the mappings of process %u: %s%s", p->pid, strerror(errno),
+                        errno == EACCES ? " (run it with sudo)" : "");
+    int r = 0;
+    while (getline(&line, &cap, file) > 0) {
+        if (!parse_map(line, &m))
+            continue;
+        struct sideband_event event = { .kind = SIDEBAND_MAP, .pid = p->pid, .tid = p->pid, .time = p->image_time,
+                                        .start = m.start, .len = m.end - m.start, .offset = m.offset, .path = m.path };
+        const struct attached_file *attached = NULL;
+        int fd = follow__open_mapping(p->pid, m.start, m.end, m.path, 0, 0);
+        if (fd >= 0) {
+            int one = attach__file(f->config.attach, fd, m.path, f->config.by_pid ? (pid_t)p->pid : 0, &attached, NULL, err);
+            r = one ? one : r;
+            close(fd);
+        }
+        if (modules)
+            follow__put_module(f, p->image, &event, attached);
+    }
+    free(line);
+    fclose(file);
+    return r;
 }
 
 /* true: done with; false: the image that it belongs to is not known yet. */
@@ -187,4 +286,5 @@ void follow__settle(struct follow *f)
         free(p->path);
     }
     f->n_pending = kept;
+    tell_late(f, LATE_GRACE_NS);
 }

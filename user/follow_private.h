@@ -32,6 +32,16 @@ struct pending_event { /* side-band events that came before BPF's record of thei
     bool attached;       /* its file was looked at, only the module record is missing */
 };
 
+/*
+ * A file attached after it was mapped. Only when the loader does not stop the process before the file's first
+ * instruction is that a gap; whether it does is known a moment later.
+ */
+struct late_file {
+    uint32_t pid;
+    uint64_t mapped, attached;
+    char *path;
+};
+
 struct follow {
     struct follow_config config;
     struct ring_buffer *ring;
@@ -41,6 +51,8 @@ struct follow {
     uint32_t next_image;
     struct pending_event *pending;
     size_t n_pending, cap_pending;
+    struct late_file *late;
+    size_t n_late, cap_late;
     struct capture_buf payload;
     struct follow_totals totals;
 };
@@ -53,10 +65,15 @@ void follow__put(struct follow *f, uint16_t type); /* f->payload as a block */
 /* Files of a program before its first instruction, or of a mapping. */
 int follow__attach_closure(struct follow *f, int fd, const char *path, const char *root, const char *cwd,
                            const char *library_path, const char *preload, pid_t pid, struct err *err);
+/* Every executable mapping that the process has now; with `modules` they are written too (nobody else told of them). */
+int follow__attach_maps(struct follow *f, struct process *p, bool modules, struct err *err);
 /* An opened file that is the one of this mapping, or -1. */
 int follow__open_mapping(uint32_t pid, uint64_t start, uint64_t end, const char *path, dev_t dev, ino_t ino);
 void follow__put_module(struct follow *f, uint32_t image, const struct sideband_event *map,
                         const struct attached_file *file);
+/* The loader stopped this process at `time`: what was mapped before had not run. */
+void follow__loader_stopped(struct follow *f, uint32_t pid, uint64_t time);
+void follow__late_deinit(struct follow *f);
 void follow__note(struct follow *f, int64_t from, int64_t to, uint32_t pid, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

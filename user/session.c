@@ -128,6 +128,8 @@ static int load_programs(struct session *s, struct err *err)
     if (!s->attach)
         return err__set(err, ENOMEM, "out of memory");
     attach__set_say(s->attach, say_warning, NULL);
+    if (s->options->command)
+        attach__watch_loaders(s->attach);
     s->losses = losses__create(s->programs);
     if (!s->losses)
         return err__set(err, ENOMEM, "out of memory");
