@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 
 #include "check_tries.h"
-#include "json_out.h"
+#include "json_print.h"
 #include "msg.h"
 
 enum need {
@@ -115,25 +115,25 @@ static const char *need_name(enum need need)
 
 static void print_json(const struct utsname *kernel, const struct result results[N_ROWS], bool can)
 {
-    struct json_out j = {.file = stdout};
+    struct json_print j = {.file = stdout};
 
-    json_out__object(&j, NULL);
-    json_out__bool(&j, "can_record", can);
-    json_out__text(&j, "kernel", kernel->release);
-    json_out__text(&j, "machine", kernel->machine);
-    json_out__list(&j, "checks");
+    json_print__object(&j, NULL);
+    json_print__bool(&j, "can_record", can);
+    json_print__text(&j, "kernel", kernel->release);
+    json_print__text(&j, "machine", kernel->machine);
+    json_print__list(&j, "checks");
     for (size_t i = 0; i < N_ROWS; i++) {
-        json_out__object(&j, NULL);
-        json_out__text(&j, "name", rows[i].name);
-        json_out__bool(&j, "there", results[i].there);
-        json_out__text(&j, "needed", need_name(rows[i].need));
-        json_out__text(&j, "detail", results[i].text.text);
-        json_out__text(&j, "to_do", results[i].there ? NULL : rows[i].remedy);
-        json_out__text(&j, "without", results[i].there ? NULL : rows[i].without);
-        json_out__end_object(&j);
+        json_print__object(&j, NULL);
+        json_print__text(&j, "name", rows[i].name);
+        json_print__bool(&j, "there", results[i].there);
+        json_print__text(&j, "needed", need_name(rows[i].need));
+        json_print__text(&j, "detail", results[i].text.text);
+        json_print__text(&j, "to_do", results[i].there ? NULL : rows[i].remedy);
+        json_print__text(&j, "without", results[i].there ? NULL : rows[i].without);
+        json_print__end_object(&j);
     }
-    json_out__end_list(&j);
-    json_out__end_object(&j);
+    json_print__end_list(&j);
+    json_print__end_object(&j);
 }
 
 int check__run(const struct options *options)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "json_out.h"
+#include "json_print.h"
 #include "msg.h"
 #include "utf8.h"
 
@@ -200,28 +200,28 @@ static bool is_dynamic(enum site_kind kind)
            kind == SITE_DYNAMIC_CLOSE;
 }
 
-static void json_source(struct json_out *j, const char *file, int32_t line)
+static void json_source(struct json_print *j, const char *file, int32_t line)
 {
-    json_out__text(j, "source_file", file);
-    json_out__number(j, "source_line", line);
+    json_print__text(j, "source_file", file);
+    json_print__number(j, "source_line", line);
 }
 
-static void json_site(struct json_out *j, const struct site *site)
+static void json_site(struct json_print *j, const struct site *site)
 {
-    json_out__object(j, NULL);
-    json_out__text(j, "kind", kind_name(site->kind));
-    json_out__number(j, "address", (int64_t)site->vaddr);
-    json_out__number(j, "file_offset", (int64_t)site->file_offset);
-    json_out__number(j, "nop_bytes", site->nop_len);
+    json_print__object(j, NULL);
+    json_print__text(j, "kind", kind_name(site->kind));
+    json_print__number(j, "address", (int64_t)site->vaddr);
+    json_print__number(j, "file_offset", (int64_t)site->file_offset);
+    json_print__number(j, "nop_bytes", site->nop_len);
     json_source(j, site->source_file, site->source_line);
-    json_out__end_object(j);
+    json_print__end_object(j);
 }
 
-static void json_sites(struct json_out *j, const struct list_row *row)
+static void json_sites(struct json_print *j, const struct list_row *row)
 {
     const struct probe_table *table = row->file->table;
 
-    json_out__list(j, "sites");
+    json_print__list(j, "sites");
     for (size_t i = 0; i < table->n_sites; i++) {
         const struct site *site = &table->sites[i];
         bool mine = row->region ? site->region == (uint32_t)(row->region - table->regions) &&
@@ -231,67 +231,67 @@ static void json_sites(struct json_out *j, const struct list_row *row)
         if (mine)
             json_site(j, site);
     }
-    json_out__end_list(j);
+    json_print__end_list(j);
 }
 
-static void json_name(struct json_out *j, const struct region_def *region)
+static void json_name(struct json_print *j, const struct region_def *region)
 {
     char hex[2 * 256 + 1];
 
-    json_out__bytes(j, "name", region->name, region->name_len);
-    if (utf8__valid(region->name, region->name_len))
+    json_print__bytes(j, "name", region->name, region->name_len);
+    if (utf8__is_valid(region->name, region->name_len))
         return;
     for (size_t i = 0; i < region->name_len && i < 256; i++)
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char)region->name[i]);
-    json_out__text(j, "name_hex", hex);
+    json_print__text(j, "name_hex", hex);
 }
 
-static void json_row(struct json_out *j, const struct list_row *row)
+static void json_row(struct json_print *j, const struct list_row *row)
 {
-    json_out__object(j, NULL);
-    json_out__text(j, "provider", provider(row));
+    json_print__object(j, NULL);
+    json_print__text(j, "provider", provider(row));
     if (row->region)
         json_name(j, row->region);
     else
-        json_out__text(j, "name", NULL);
-    json_out__bool(j, "dynamic", !row->region);
-    json_out__number(j, "begin_sites", row->n_begin);
-    json_out__number(j, "end_sites", row->n_end);
-    json_out__number(j, "scope_begin_sites", row->n_scope);
+        json_print__text(j, "name", NULL);
+    json_print__bool(j, "dynamic", !row->region);
+    json_print__number(j, "begin_sites", row->n_begin);
+    json_print__number(j, "end_sites", row->n_end);
+    json_print__number(j, "scope_begin_sites", row->n_scope);
     json_source(j, row->source_file, row->source_line);
-    json_out__text(j, "file", row->file->path);
+    json_print__text(j, "file", row->file->path);
     if (row->region)
-        json_out__text(j, "problem", row->region->problem);
+        json_print__text(j, "problem", row->region->problem);
     json_sites(j, row);
-    json_out__end_object(j);
+    json_print__end_object(j);
 }
 
-static void json_refused(struct json_out *j, const struct listed_file *file)
+static void json_refused(struct json_print *j, const struct listed_file *file)
 {
     const struct probe_table *table = file->table;
 
     for (size_t i = 0; i < table->n_refused && i < REFUSALS_KEPT; i++) {
-        json_out__object(j, NULL);
-        json_out__text(j, "file", file->path);
-        json_out__text(j, "provider", table->refused[i].provider);
-        json_out__bytes(j, "probe", table->refused[i].probe, table->refused[i].probe_len);
-        json_out__number(j, "address", (int64_t)table->refused[i].vaddr);
-        json_out__text(j, "why", table->refused[i].why);
-        json_out__end_object(j);
+        json_print__object(j, NULL);
+        json_print__text(j, "file", file->path);
+        json_print__text(j, "provider", table->refused[i].provider);
+        json_print__bytes(j, "probe", table->refused[i].probe, table->refused[i].probe_len);
+        json_print__number(j, "address", (int64_t)table->refused[i].vaddr);
+        json_print__text(j, "why", table->refused[i].why);
+        json_print__end_object(j);
     }
 }
 
-static void json_foreign(struct json_out *j, const struct listed_file *file)
+static void json_foreign(struct json_print *j, const struct listed_file *file)
 {
     const struct probe_table *table = file->table;
 
     for (size_t i = 0; i < table->n_foreign; i++) {
-        json_out__object(j, NULL);
-        json_out__text(j, "provider", table->foreign[i].provider);
-        json_out__bytes(j, "probe", table->foreign[i].probe, table->foreign[i].probe_len);
-        json_out__number(j, "sites", table->foreign[i].n_sites);
-        json_out__text(j, "file", file->path);
-        json_out__end_object(j);
+        json_print__object(j, NULL);
+        json_print__text(j, "provider", table->foreign[i].provider);
+        json_print__bytes(j, "probe", table->foreign[i].probe, table->foreign[i].probe_len);
+        json_print__number(j, "sites", table->foreign[i].n_sites);
+        json_print__text(j, "file", file->path);
+        json_print__end_object(j);
     }
 }
 
@@ -304,58 +304,58 @@ static const char *state_name(const struct listed_file *file)
                                                   : "none";
 }
 
-static void json_file(struct json_out *j, const struct listed_file *file)
+static void json_file(struct json_print *j, const struct listed_file *file)
 {
-    json_out__object(j, NULL);
-    json_out__text(j, "path", file->path);
-    json_out__text(j, "role", file->role);
+    json_print__object(j, NULL);
+    json_print__text(j, "path", file->path);
+    json_print__text(j, "role", file->role);
     if (file->pid)
-        json_out__number(j, "pid", file->pid);
-    json_out__text(j, "probes", state_name(file));
+        json_print__number(j, "pid", file->pid);
+    json_print__text(j, "probes", state_name(file));
     if (file->table)
-        json_out__bool(j, "shared_scope_end", file->table->has_scope_end);
-    json_out__text(j, "problem", file->problem);
-    json_out__end_object(j);
+        json_print__bool(j, "shared_scope_end", file->table->has_scope_end);
+    json_print__text(j, "problem", file->problem);
+    json_print__end_object(j);
 }
 
-typedef void json_of_file(struct json_out *j, const struct listed_file *file);
+typedef void json_of_file(struct json_print *j, const struct listed_file *file);
 
-static void json_over_files(struct json_out *j, const char *key, const struct listing *listing,
+static void json_over_files(struct json_print *j, const char *key, const struct listing *listing,
                             json_of_file *print, bool with_table)
 {
-    json_out__list(j, key);
+    json_print__list(j, key);
     for (size_t i = 0; i < listing->n_files; i++) {
         if (!with_table || listing->files[i].table)
             print(j, &listing->files[i]);
     }
-    json_out__end_list(j);
+    json_print__end_list(j);
 }
 
-static void json_missing(struct json_out *j, const struct listing *listing)
+static void json_missing(struct json_print *j, const struct listing *listing)
 {
-    json_out__list(j, "missing_libraries");
+    json_print__list(j, "missing_libraries");
     for (size_t i = 0; i < listing->n_missing; i++) {
-        json_out__object(j, NULL);
-        json_out__text(j, "name", listing->missing[i].name);
-        json_out__text(j, "wanted_by", listing->missing[i].wanted_by);
-        json_out__end_object(j);
+        json_print__object(j, NULL);
+        json_print__text(j, "name", listing->missing[i].name);
+        json_print__text(j, "wanted_by", listing->missing[i].wanted_by);
+        json_print__end_object(j);
     }
-    json_out__end_list(j);
+    json_print__end_list(j);
 }
 
 void list_rows__print_json(FILE *out, const struct listing *listing, const struct list_rows *rows)
 {
-    struct json_out j = {.file = out};
+    struct json_print j = {.file = out};
 
-    json_out__object(&j, NULL);
-    json_out__text(&j, "subject", listing->subject);
-    json_out__list(&j, "regions");
+    json_print__object(&j, NULL);
+    json_print__text(&j, "subject", listing->subject);
+    json_print__list(&j, "regions");
     for (size_t i = 0; i < rows->n; i++)
         json_row(&j, &rows->rows[i]);
-    json_out__end_list(&j);
+    json_print__end_list(&j);
     json_over_files(&j, "other_probes", listing, json_foreign, true);
     json_over_files(&j, "refused", listing, json_refused, true);
     json_over_files(&j, "files", listing, json_file, false);
     json_missing(&j, listing);
-    json_out__end_object(&j);
+    json_print__end_object(&j);
 }

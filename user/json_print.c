@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "json_out.h"
+#include "json_print.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static void quoted(FILE *file, const char *text, size_t len)
     fputc('"', file);
     while (len) {
         uint32_t code = 0xfffd;
-        size_t n = utf8__char(text, len, &code);
+        size_t n = utf8__decode(text, len, &code);
 
         if (!n)
             fputs("\xef\xbf\xbd", file);
@@ -29,7 +29,7 @@ static void quoted(FILE *file, const char *text, size_t len)
 }
 
 /* Comma, new line, key: what stands before any value. */
-static void begin(struct json_out *j, const char *key)
+static void begin(struct json_print *j, const char *key)
 {
     if (j->again)
         fputc(',', j->file);
@@ -42,7 +42,7 @@ static void begin(struct json_out *j, const char *key)
     j->again = true;
 }
 
-static void open_level(struct json_out *j, const char *key, char bracket)
+static void open_level(struct json_print *j, const char *key, char bracket)
 {
     begin(j, key);
     fputc(bracket, j->file);
@@ -50,7 +50,7 @@ static void open_level(struct json_out *j, const char *key, char bracket)
     j->again = false;
 }
 
-static void close_level(struct json_out *j, char bracket)
+static void close_level(struct json_print *j, char bracket)
 {
     j->depth--;
     if (j->again)
@@ -61,27 +61,27 @@ static void close_level(struct json_out *j, char bracket)
     j->again = true;
 }
 
-void json_out__object(struct json_out *j, const char *key)
+void json_print__object(struct json_print *j, const char *key)
 {
     open_level(j, key, '{');
 }
 
-void json_out__list(struct json_out *j, const char *key)
+void json_print__list(struct json_print *j, const char *key)
 {
     open_level(j, key, '[');
 }
 
-void json_out__end_object(struct json_out *j)
+void json_print__end_object(struct json_print *j)
 {
     close_level(j, '}');
 }
 
-void json_out__end_list(struct json_out *j)
+void json_print__end_list(struct json_print *j)
 {
     close_level(j, ']');
 }
 
-void json_out__bytes(struct json_out *j, const char *key, const char *text, size_t len)
+void json_print__bytes(struct json_print *j, const char *key, const char *text, size_t len)
 {
     begin(j, key);
     if (text)
@@ -90,18 +90,18 @@ void json_out__bytes(struct json_out *j, const char *key, const char *text, size
         fputs("null", j->file);
 }
 
-void json_out__text(struct json_out *j, const char *key, const char *text)
+void json_print__text(struct json_print *j, const char *key, const char *text)
 {
-    json_out__bytes(j, key, text, text ? strlen(text) : 0);
+    json_print__bytes(j, key, text, text ? strlen(text) : 0);
 }
 
-void json_out__number(struct json_out *j, const char *key, int64_t value)
+void json_print__number(struct json_print *j, const char *key, int64_t value)
 {
     begin(j, key);
     fprintf(j->file, "%" PRId64, value);
 }
 
-void json_out__bool(struct json_out *j, const char *key, bool value)
+void json_print__bool(struct json_print *j, const char *key, bool value)
 {
     begin(j, key);
     fputs(value ? "true" : "false", j->file);
