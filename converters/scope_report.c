@@ -83,9 +83,9 @@ static int hidden(int argc, char **argv)
         return -1;
     if (!strcmp(argv[1], "recorder"))
         return recorder_main(argc - 1, argv + 1);
-    if (!strcmp(argv[1], "--man-page"))
+    if (!strcmp(argv[1], "--dump-man"))
         cli__man(stdout);
-    else if (!strcmp(argv[1], "--completion"))
+    else if (!strcmp(argv[1], "--dump-completion"))
         cli__completion(stdout);
     else
         return -1;
