@@ -19,6 +19,7 @@ const struct format *const formats[] = {
     &format_speedscope,
     &format_trace,
     &format_folded,
+    &format_likwid,
     NULL,
 };
 

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 extern const struct format format_h5, format_capture, format_spt, format_sps, format_json, format_json_gz;
-extern const struct format format_prof, format_speedscope, format_trace, format_folded;
+extern const struct format format_prof, format_speedscope, format_trace, format_folded, format_likwid;
 
 /* "a folder", "a FIFO", …, for messages. */
 const char *format__kind_of(mode_t mode);
