@@ -100,7 +100,7 @@ void cli__help(const struct subcommand *command, FILE *out)
 
 /* ---- man page, completion -------------------------------------------------------------------------------------- */
 /* A text for troff: no line may begin with a dot, dashes stay dashes. */
-static void man_text(FILE *out, const char *text)
+static void man_words(FILE *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
         if (*c == '-' || *c == '\\')
@@ -112,7 +112,30 @@ static void man_text(FILE *out, const char *text)
         else
             putc(*c, out);
     }
+}
+
+static void man_text(FILE *out, const char *text)
+{
+    man_words(out, text);
     putc('\n', out);
+}
+
+/* The tag of a paragraph must be one line. */
+static void man_option(FILE *out, const struct cli_option *o)
+{
+    fputs(".TP\n", out);
+    if (o->letter)
+        fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
+    fputs("\\fB\\-\\-", out);
+    man_words(out, o->name);
+    fputs("\\fR", out);
+    if (o->arg) {
+        fputs(" \\fI", out);
+        man_words(out, o->arg);
+        fputs("\\fR", out);
+    }
+    putc('\n', out);
+    man_text(out, o->help);
 }
 
 static void man_command(FILE *out, const struct subcommand *c)
@@ -128,14 +151,7 @@ static void man_command(FILE *out, const struct subcommand *c)
 
         if (strstr(o->commands, " * ") || !cli_option__belongs(o, c))
             continue;
-        fputs(".TP\n.B ", out);
-        if (o->letter)
-            fprintf(out, "\\-%c, ", o->letter);
-        fputs("\\-\\-", out);
-        man_text(out, o->name);
-        if (o->arg)
-            fprintf(out, ".I %s\n.br\n", o->arg);
-        man_text(out, o->help);
+        man_option(out, o);
     }
     fputs(".PP\n.nf\n", out);
     man_text(out, c->examples);
