@@ -112,7 +112,8 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t len); /* start with 0 */
 /* ---- records of calls ---------------------------------------------------------------------------------------
  * One record: a tag byte, then what the tag does not say.
  *   bit 0    unmatched end (no depth, no duration)
- *   bit 1    region is the one of the record before, else: u region
+ *   bit 1    region is the one of the record before, else: s region minus that one's (of the block: 0 before the
+ *            first); ids of one file are neighbours, but begin far from 0
  *   bits 2-3 depth: 0 as before, 1 one less, 2 one more, 3: u depth
  *   bit 4    u flags follow
  *   bit 5    u gap follows: records lost before this one

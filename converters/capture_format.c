@@ -177,7 +177,7 @@ void capture_calls__put(struct capture_calls *state, struct capture_buf *b, cons
 		return;
 	b->data[b->len++] = tag;
 	if (!(tag & TAG_SAME_REGION))
-		capture_put_u(b, call->region);
+		capture_put_s(b, (int64_t)call->region - state->region);
 	if (depth == 3)
 		capture_put_u(b, call->depth);
 	if (call->flags)
@@ -205,7 +205,7 @@ int capture_calls__get(struct capture_calls *state, struct capture_in *in, struc
 
 	if (tag >= TAG_GAP * 2)
 		return -1;
-	call.region = tag & TAG_SAME_REGION ? state->region : (uint32_t)capture_get_u(in);
+	call.region = state->region + (tag & TAG_SAME_REGION ? 0 : (uint32_t)capture_get_s(in));
 	call.depth = (uint16_t)(depth == 3 ? capture_get_u(in) : (uint64_t)(state->depth + step[depth]));
 	call.flags = tag & TAG_FLAGS ? (uint8_t)capture_get_u(in) : 0;
 	call.seq = state->seq + (tag & TAG_GAP ? (uint32_t)capture_get_u(in) : 0);
