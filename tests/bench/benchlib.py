@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `run` measures with: the loop that stays the same, the tracers that come and go, memory of processes."""
+import os
 import re
 import shutil
 import signal
@@ -125,7 +126,7 @@ def children(pid):
 
 def is_program(pid, name):
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip() == name
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == name
     except OSError:
         return False
 

@@ -7,7 +7,7 @@
  *   pairs N CHUNKS   begin and end of a region, N times: nanoseconds per pair, CHUNKS numbers
  *   empty N CHUNKS   the same loop without the region
  *   work N CHUNKS    N units of computing inside one region, then nanoseconds per unit
- *   spin             works until the next line comes; answers nothing
+ *   spin             works until the next line comes, an empty one for instance; answers nothing
  */
 #include "scope_probe.h"
 
@@ -44,7 +44,7 @@ __attribute__((noinline)) static void run_pairs(long n)
     }
 }
 
-/* A unit is about a microsecond in registers and the nearest cache. */
+/* A unit is about half a microsecond in registers and the nearest cache. */
 __attribute__((noinline)) static void run_work(long n)
 {
     static volatile unsigned sink;
@@ -91,7 +91,9 @@ static int obey(const char *line)
     char name[16];
     long n, chunks;
 
-    if (!strncmp(line, "spin", 4))
+    if (!*line)
+        return 0; /* what ended a spin */
+    if (!strcmp(line, "spin"))
         return spin();
     if (sscanf(line, "%15s %ld %ld", name, &n, &chunks) != 3 || n < 1 || chunks < 1 || chunks > CHUNKS_MAX)
         return -1;
