@@ -25,6 +25,7 @@ struct capture_reader {
     uint64_t window_at; /* place of window[0] in the file */
     size_t window_len;
     uint64_t sequence; /* expected next */
+    bool finished;     /* nothing more to be given out */
 };
 
 struct raw_header {
@@ -189,15 +190,31 @@ static void take_block(struct capture_reader *r, const struct raw_header *h, str
     r->state.complete = h->type == CAPTURE_END;
 }
 
+/* Behind the end block only the mark may stand that a profile was written. */
+static int look_behind_end(struct capture_reader *r)
+{
+    struct capture_state before = r->state;
+    struct raw_header h = {0};
+    int code = check_block(r, &h);
+
+    r->state = before;
+    if (code == 1 && h.type == CAPTURE_WRITTEN) {
+        r->state.written = true;
+        r->state.offset += CAPTURE_HEADER_BYTES + h.len;
+    }
+    return code < 0 ? code : 0;
+}
+
 int capture_reader__next(struct capture_reader *r, struct capture_block *ret, struct err *err)
 {
     struct raw_header h;
     int code;
 
-    if (r->state.complete || r->state.why[0])
+    if (r->state.why[0] || r->finished)
         return 0;
     for (;;) {
-        code = check_block(r, &h);
+        r->finished = r->state.complete;
+        code = r->finished ? look_behind_end(r) : check_block(r, &h);
         if (code < 0)
             return err__set(err, -code, "%s: reading failed at byte %llu: %s", r->name,
                             (unsigned long long)r->state.offset, strerror(-code));

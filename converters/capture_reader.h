@@ -31,6 +31,7 @@ struct capture_block {
 
 struct capture_state {
     bool complete;    /* the end block was read */
+    bool written;     /* behind it: a profile was written from this capture */
     bool damaged;     /* stopped at a damaged block; neither: the file just ends */
     char why[96];     /* why it is not complete, "" when it is */
     uint64_t offset;  /* end of what is good */

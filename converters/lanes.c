@@ -109,6 +109,10 @@ int lanes__read_end(struct lanes *l, struct images *im, struct profile *p, struc
     if (at < 0 || !name.s)
         return -ENOMEM;
     lane = lanes__at(l, (uint64_t)at);
+    if (!why) { /* the exact CPU time, late: nothing else counts */
+        lane->cpu_ns = cpu < 0 ? lane->cpu_ns : cpu;
+        return 0;
+    }
     lane->ended = true;
     lane->detached = why == SB_END_DETACH;
     lane->end = end;

@@ -71,6 +71,21 @@ static int wait_for_begin(struct nesting *n, int32_t region, int64_t time)
     return 0;
 }
 
+/* Calls of the region around this one took their ends before it was met: they pass them inwards. */
+static void inner_ends_first(struct nesting *n, struct open_call *call)
+{
+    for (uint32_t i = n->n; i-- > 0;) {
+        struct open_call *outer = &n->stack[i];
+        int64_t end = outer->shown_end;
+
+        if (outer->region != call->region || !(outer->flags & SB_CALL_OVERLAPPING))
+            continue;
+        outer->shown_end = call->shown_end;
+        call->shown_end = end;
+        call = outer;
+    }
+}
+
 /*
  * BEGIN a, BEGIN b, END a, END b: b was abandoned at the end of a, and its own end came later and found
  * nothing. Among several the ends and the begins pair up from the inside out, as brackets do.
@@ -86,6 +101,7 @@ static void join_with_end(struct nesting *n, struct open_call *call)
     if (w->time < call->end)
         return;
     call->shown_end = w->time;
+    inner_ends_first(n, call);
     call->flags = (uint8_t)((call->flags & ~SB_CALL_ABANDONED) | SB_CALL_OVERLAPPING);
     *newest = w->older;
     n->unmatched--;

@@ -319,7 +319,7 @@ static void unknown_types_are_skipped_and_counted(void **state)
 
     (void)state;
     build_header(&b);
-    builder__block(&b, 15, "new", 3);
+    builder__block(&b, 999, "new", 3);
     builder__block(&b, 0xffff, "", 0);
     builder__block(&b, 0, "zero", 4);
     builder__block(&b, CAPTURE_HEADER, "again", 5);
@@ -328,6 +328,28 @@ static void unknown_types_are_skipped_and_counted(void **state)
     assert_int_equal(seen.blocks, 1);
     assert_int_equal(seen.state.unknown, 4);
     assert_true(seen.state.complete);
+    builder__deinit(&b);
+}
+
+static void the_mark_behind_the_end_is_seen(void **state)
+{
+    struct capture_builder b = {0};
+    struct err err = {""};
+    struct seen seen;
+    size_t end;
+
+    (void)state;
+    build_header(&b);
+    build_end(&b, BUILD_START, "detached");
+    end = b.file.len;
+    builder__block(&b, CAPTURE_WRITTEN, "", 0);
+    assert_int_equal(read_all(b.file.data, b.file.len, &seen, &err), 0);
+    assert_true(seen.state.complete && seen.state.written);
+    assert_int_equal(seen.state.offset, b.file.len);
+    b.file.data[end + 5] ^= 1; /* anything else there is not ours to judge */
+    assert_int_equal(read_all(b.file.data, b.file.len, &seen, &err), 0);
+    assert_true(seen.state.complete && !seen.state.written && !seen.state.damaged);
+    assert_int_equal(seen.state.offset, end);
     builder__deinit(&b);
 }
 
@@ -430,6 +452,7 @@ int main(void)
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(every_flipped_bit_is_noticed),
         cmocka_unit_test(unknown_types_are_skipped_and_counted),
+        cmocka_unit_test(the_mark_behind_the_end_is_seen),
         cmocka_unit_test(sequence_is_watched),
         cmocka_unit_test(a_tail_of_zeros_is_unfinished_not_damaged),
         cmocka_unit_test(the_largest_block_and_one_too_large),
