@@ -15,6 +15,8 @@ const struct format *const formats[] = {
     &format_capture,
     &format_spt,
     &format_sps,
+    &format_json,
+    &format_json_gz,
     &format_prof,
     &format_speedscope,
     &format_trace,

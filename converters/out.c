@@ -170,3 +170,9 @@ bool out__failed(const struct out *o)
 {
     return o->code != 0;
 }
+
+void out__fail(struct out *o, int code)
+{
+    if (!o->code)
+        o->code = code;
+}

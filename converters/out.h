@@ -21,5 +21,6 @@ void out__i64_decimal(struct out *o, int64_t v); /* as text, fast */
 void out__i32(struct out *o, int32_t v);         /* as bytes, in our order */
 void out__i64(struct out *o, int64_t v);
 bool out__failed(const struct out *o);
+void out__fail(struct out *o, int code); /* sets the first error, an errno */
 
 #endif

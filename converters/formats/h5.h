@@ -4,6 +4,7 @@
 #define SCOPE_H5_H
 
 #include "converters/format.h"
+#include "converters/records.h"
 
 #include <hdf5.h>
 
@@ -53,30 +54,6 @@ struct h5_column {
 };
 extern const struct h5_column h5_columns[];
 extern const size_t n_h5_columns;
-
-/*
- * A table: a group with one set per field of a record, all of one length. One description serves writing and reading.
- */
-enum h5_kind { H5_KIND_I64, H5_KIND_I32, H5_KIND_I8, H5_KIND_BOOL, H5_KIND_TEXT, H5_KIND_BYTES };
-struct h5_field {
-    const char *name;
-    size_t offset;
-    enum h5_kind kind;
-    int64_t missing; /* where the file does not have the field */
-};
-struct h5_table {
-    const char *name;
-    size_t width; /* of a record */
-    const struct h5_field *fields;
-    size_t n_fields;
-};
-extern const struct h5_table h5_thread_table, h5_task_table, h5_loss_table, h5_note_table, h5_process_table,
-    h5_module_table, h5_rank_table, h5_sample_table;
-
-/* A record of h5_rank_table. */
-struct h5_rank_row {
-    int64_t number, hz, ticks, unmatched, begun_before, depth_overflow, inherited_dropped;
-};
 
 /* The record of /rank_region_index/summary_statistics, as in memory and in the file. */
 struct h5_summary {

@@ -336,26 +336,7 @@ struct text *h5_get__texts(struct h5_reader *r, hid_t in, const char *name, uint
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */
 
-static void put(void *to, enum h5_kind kind, int64_t v)
-{
-    switch (kind) {
-    case H5_KIND_I32: *(int32_t *)to = (int32_t)v; break;
-    case H5_KIND_I8: *(int8_t *)to = (int8_t)v; break;
-    case H5_KIND_BOOL: *(bool *)to = v != 0; break;
-    default: *(int64_t *)to = v;
-    }
-}
-
-static bool fits(int64_t v, enum h5_kind kind)
-{
-    switch (kind) {
-    case H5_KIND_I32: return v >= INT32_MIN && v <= INT32_MAX;
-    case H5_KIND_I8: return v >= INT8_MIN && v <= INT8_MAX;
-    default: return true;
-    }
-}
-
-static void get_integers(struct h5_reader *r, hid_t group, const struct h5_field *field, size_t width, uint64_t n,
+static void get_integers(struct h5_reader *r, hid_t group, const struct record_field *field, size_t width, uint64_t n,
                          char *first)
 {
     struct h5_set set;
@@ -363,7 +344,7 @@ static void get_integers(struct h5_reader *r, hid_t group, const struct h5_field
 
     if (!h5_get__exists(r, group, field->name)) {
         for (uint64_t i = 0; i < n && !r->code; i++)
-            put(first + i * width, field->kind, field->missing);
+            record__put(first + i * width, field->kind, field->missing);
         return;
     }
     if (!open_list(r, group, field->name, n, true, &set))
@@ -376,16 +357,15 @@ static void get_integers(struct h5_reader *r, hid_t group, const struct h5_field
 
         h5_get__slab(r, &set, field->name, at, part, true, slab);
         for (uint64_t i = 0; i < part && !r->code; i++) {
-            if (!fits(slab[i], field->kind))
+            if (!record__put(first + (at + i) * width, field->kind, slab[i]))
                 h5_get__fail(r, field->name, "element %llu is out of range", (unsigned long long)(at + i));
-            put(first + (at + i) * width, field->kind, slab[i]);
         }
     }
     free(slab);
     h5_get__close(&set);
 }
 
-static void get_text_field(struct h5_reader *r, hid_t group, const struct h5_field *field, size_t width, uint64_t n,
+static void get_text_field(struct h5_reader *r, hid_t group, const struct record_field *field, size_t width, uint64_t n,
                            char *first)
 {
     struct text *list = h5_get__texts(r, group, field->name, n, false);
@@ -394,19 +374,19 @@ static void get_text_field(struct h5_reader *r, hid_t group, const struct h5_fie
         *(struct text *)(first + i * width) = list[i];
 }
 
-static void get_all_fields(struct h5_reader *r, hid_t group, const struct h5_table *table, uint64_t n, char *records)
+static void get_all_fields(struct h5_reader *r, hid_t group, const struct record_table *table, uint64_t n, char *records)
 {
     for (size_t i = 0; i < table->n_fields && !r->code; i++) {
-        const struct h5_field *field = &table->fields[i];
+        const struct record_field *field = &table->fields[i];
 
-        if (field->kind == H5_KIND_TEXT || field->kind == H5_KIND_BYTES)
+        if (field->kind >= RECORD_TEXT)
             get_text_field(r, group, field, table->width, n, records + field->offset);
         else
             get_integers(r, group, field, table->width, n, records + field->offset);
     }
 }
 
-void *h5_get__fields(struct h5_reader *r, hid_t group, const struct h5_table *table, uint64_t n)
+void *h5_get__fields(struct h5_reader *r, hid_t group, const struct record_table *table, uint64_t n)
 {
     char *records = h5_get__alloc(r, n, table->width);
 
@@ -415,7 +395,7 @@ void *h5_get__fields(struct h5_reader *r, hid_t group, const struct h5_table *ta
     return r->code ? NULL : records;
 }
 
-void *h5_get__table(struct h5_reader *r, hid_t in, const struct h5_table *table, uint32_t *ret_n)
+void *h5_get__table(struct h5_reader *r, hid_t in, const struct record_table *table, uint32_t *ret_n)
 {
     AUTO_GROUP group = h5_get__group(r, in, table->name, false);
     uint64_t n;
@@ -431,7 +411,7 @@ void *h5_get__table(struct h5_reader *r, hid_t in, const struct h5_table *table,
     return records;
 }
 
-void h5_get__column_table(struct h5_reader *r, hid_t in, const struct h5_table *table, struct column *to)
+void h5_get__column_table(struct h5_reader *r, hid_t in, const struct record_table *table, struct column *to)
 {
     AUTO_GROUP group = h5_get__group(r, in, table->name, false);
     uint64_t n;

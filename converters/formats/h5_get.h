@@ -54,10 +54,10 @@ struct text *h5_get__texts(struct h5_reader *r, hid_t in, const char *name, uint
 bool h5_get__length(struct h5_reader *r, hid_t in, const char *name, uint64_t *ret);
 
 /* All fields of a table into records in the arena. n: as many as the field `count` has. NULL: no such group. */
-void *h5_get__fields(struct h5_reader *r, hid_t group, const struct h5_table *table, uint64_t n);
-void *h5_get__table(struct h5_reader *r, hid_t in, const struct h5_table *table, uint32_t *ret_n);
+void *h5_get__fields(struct h5_reader *r, hid_t group, const struct record_table *table, uint64_t n);
+void *h5_get__table(struct h5_reader *r, hid_t in, const struct record_table *table, uint32_t *ret_n);
 /* The same into a column of records, slab by slab. */
-void h5_get__column_table(struct h5_reader *r, hid_t in, const struct h5_table *table, struct column *to);
+void h5_get__column_table(struct h5_reader *r, hid_t in, const struct record_table *table, struct column *to);
 
 /* Attributes. Absent: the default. */
 int64_t h5_get__int_attribute(struct h5_reader *r, hid_t in, const char *name, int64_t missing);

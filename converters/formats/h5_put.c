@@ -176,22 +176,12 @@ void h5_put__field(struct h5_writer *w, hid_t in, const char *name, uint64_t n, 
         h5_put__i64s(w, in, name, n, list);
 }
 
-static int64_t get(const void *at, enum h5_kind kind)
-{
-    switch (kind) {
-    case H5_KIND_I32: return *(const int32_t *)at;
-    case H5_KIND_I8: return *(const int8_t *)at;
-    case H5_KIND_BOOL: return *(const bool *)at;
-    default: return *(const int64_t *)at;
-    }
-}
-
 /* Slab by slab: a table may be long (samples). */
-static void put_integers(struct h5_writer *w, hid_t in, const struct h5_field *field, size_t width, uint64_t n,
+static void put_integers(struct h5_writer *w, hid_t in, const struct record_field *field, size_t width, uint64_t n,
                          const char *first)
 {
-    hid_t type = field->kind == H5_KIND_I64   ? H5T_NATIVE_INT64
-                 : field->kind == H5_KIND_I32 ? H5T_NATIVE_INT32
+    hid_t type = field->kind == RECORD_I64   ? H5T_NATIVE_INT64
+                 : field->kind == RECORD_I32 ? H5T_NATIVE_INT32
                                               : H5T_NATIVE_INT8;
     uint64_t part = n < H5_SLAB ? n : H5_SLAB;
     int64_t *slab = w->code ? NULL : malloc((part + 1) * sizeof(*slab));
@@ -202,28 +192,28 @@ static void put_integers(struct h5_writer *w, hid_t in, const struct h5_field *f
     for (uint64_t at = 0; at < n && !w->code; at += part) {
         part = n - at < part ? n - at : part;
         for (uint64_t i = 0; i < part; i++)
-            slab[i] = get(first + (at + i) * width, field->kind);
+            slab[i] = record__get(first + (at + i) * width, field->kind);
         h5_put__slab(w, set, H5T_NATIVE_INT64, at, part, slab);
     }
     free(slab);
 }
 
-void h5_put__fields(struct h5_writer *w, hid_t in, const struct h5_table *table, uint64_t n, const void *records)
+void h5_put__fields(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n, const void *records)
 {
     for (size_t i = 0; i < table->n_fields; i++) {
-        const struct h5_field *field = &table->fields[i];
+        const struct record_field *field = &table->fields[i];
         const char *first = (const char *)records + field->offset;
 
-        if (field->kind == H5_KIND_TEXT)
+        if (field->kind == RECORD_TEXT)
             put_text_field(w, in, field->name, n, (const struct text *)first, table->width);
-        else if (field->kind == H5_KIND_BYTES)
+        else if (field->kind >= RECORD_BYTES)
             h5_put__bytes(w, in, field->name, n, (const struct text *)first, table->width);
         else
             put_integers(w, in, field, table->width, n, first);
     }
 }
 
-void h5_put__table(struct h5_writer *w, hid_t in, const struct h5_table *table, uint64_t n, const void *records)
+void h5_put__table(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n, const void *records)
 {
     AUTO_GROUP group = h5_put__group(w, in, table->name);
 

@@ -47,8 +47,8 @@ void h5_put__matrix(struct h5_writer *w, hid_t in, const char *name, uint64_t ro
 /* One field of n records that lie `stride` bytes apart, as a set of int64. */
 void h5_put__field(struct h5_writer *w, hid_t in, const char *name, uint64_t n, const int64_t *first, size_t stride);
 /* All fields of n records of a table, and a group with them. */
-void h5_put__fields(struct h5_writer *w, hid_t in, const struct h5_table *table, uint64_t n, const void *records);
-void h5_put__table(struct h5_writer *w, hid_t in, const struct h5_table *table, uint64_t n, const void *records);
+void h5_put__fields(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n, const void *records);
+void h5_put__table(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n, const void *records);
 
 void h5_put__int_attribute(struct h5_writer *w, hid_t in, const char *name, int64_t value);
 void h5_put__float_attribute(struct h5_writer *w, hid_t in, const char *name, double value);

@@ -12,24 +12,14 @@ static bool known_region(const struct h5_reader *r, int32_t region)
 static void read_ranks(struct h5_reader *r, hid_t in)
 {
     uint32_t n = 0;
-    struct h5_rank_row *rows = h5_get__table(r, in, &h5_rank_table, &n);
+    struct rank_record *rows = h5_get__table(r, in, &record_ranks, &n);
 
     for (uint32_t i = 0; i < n && !r->code; i++) {
         int64_t number = rows[i].number;
         int64_t at = number < 0 || number > INT32_MAX ? -1 : profile__rank(r->p, (int32_t)number);
-        struct rank *rank;
 
-        if (at < 0 || rows[i].hz < 0 || rows[i].hz > INT32_MAX) {
+        if (at < 0 || !rank_record__apply(&rows[i], &r->p->ranks[at]))
             h5_get__fail(r, "ranks", "row %u is impossible", i);
-            return;
-        }
-        rank = &r->p->ranks[at];
-        rank->hz = (int32_t)rows[i].hz;
-        rank->ticks = rows[i].ticks;
-        rank->unmatched = (uint64_t)rows[i].unmatched;
-        rank->begun_before = (uint64_t)rows[i].begun_before;
-        rank->depth_overflow = (uint64_t)rows[i].depth_overflow;
-        rank->inherited_dropped = (uint64_t)rows[i].inherited_dropped;
     }
 }
 
@@ -58,8 +48,8 @@ static void read_samples(struct h5_reader *r, hid_t in)
         if (group < 0)
             continue;
         snprintf(r->place, sizeof(r->place), "scope_bpf/%s", name);
-        rank->modules = h5_get__table(r, group, &h5_module_table, &rank->n_modules);
-        h5_get__column_table(r, group, &h5_sample_table, &rank->samples);
+        rank->modules = h5_get__table(r, group, &record_modules, &rank->n_modules);
+        h5_get__column_table(r, group, &record_samples, &rank->samples);
         if (!r->code)
             check_samples(r, rank);
     }
@@ -76,9 +66,9 @@ void h5_get__ours(struct h5_reader *r)
     p->how_ended = h5_get__text_attribute(r, group, "how_ended");
     h5_get__metas(r, group, NULL, "scope.", &p->meta, &p->n_meta);
     read_ranks(r, group);
-    p->losses = h5_get__table(r, group, &h5_loss_table, &p->n_losses);
-    p->notes = h5_get__table(r, group, &h5_note_table, &p->n_notes);
-    p->processes = h5_get__table(r, group, &h5_process_table, &p->n_processes);
+    p->losses = h5_get__table(r, group, &record_losses, &p->n_losses);
+    p->notes = h5_get__table(r, group, &record_notes, &p->n_notes);
+    p->processes = h5_get__table(r, group, &record_processes, &p->n_processes);
     for (uint32_t i = 0; i < p->n_losses && !r->code; i++) {
         if (!known_region(r, p->losses[i].region))
             h5_get__fail(r, "losses", "row %u names a region that is not there", i);

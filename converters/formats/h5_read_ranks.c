@@ -19,7 +19,7 @@ static struct rank *rank_of(struct h5_reader *r, int64_t number)
 }
 
 /* The records of all ranks, each to its rank. */
-static void read_lanes(struct h5_reader *r, const struct h5_table *table, bool threads)
+static void read_lanes(struct h5_reader *r, const struct record_table *table, bool threads)
 {
     AUTO_GROUP group = h5_get__group(r, r->file, table->name, false);
     uint64_t n;
@@ -49,8 +49,8 @@ static void read_lanes(struct h5_reader *r, const struct h5_table *table, bool t
 
 void h5_get__lanes(struct h5_reader *r)
 {
-    read_lanes(r, &h5_thread_table, true);
-    read_lanes(r, &h5_task_table, false);
+    read_lanes(r, &record_threads, true);
+    read_lanes(r, &record_tasks, false);
 }
 
 /* ---- counters ------------------------------------------------------------------------------------------------- */

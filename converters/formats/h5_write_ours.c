@@ -25,7 +25,7 @@ static bool anything(const struct profile *p)
 
 static void put_ranks(struct h5_writer *w, hid_t in)
 {
-    struct h5_rank_row *rows = h5_put__alloc(w, w->p->n_ranks, sizeof(*rows));
+    struct rank_record *rows = h5_put__alloc(w, w->p->n_ranks, sizeof(*rows));
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < w->p->n_ranks && rows; i++) {
@@ -33,17 +33,9 @@ static void put_ranks(struct h5_writer *w, hid_t in)
 
         if (!write_options__rank(w->options, rank->number))
             continue;
-        rows[n++] = (struct h5_rank_row){
-            .number = rank->number,
-            .hz = rank->hz,
-            .ticks = rank->ticks,
-            .unmatched = (int64_t)rank->unmatched,
-            .begun_before = (int64_t)rank->begun_before,
-            .depth_overflow = (int64_t)rank->depth_overflow,
-            .inherited_dropped = (int64_t)rank->inherited_dropped,
-        };
+        rank_record__of(rank, &rows[n++]);
     }
-    h5_put__table(w, in, &h5_rank_table, n, rows);
+    h5_put__table(w, in, &record_ranks, n, rows);
 }
 
 static void put_samples(struct h5_writer *w, hid_t in)
@@ -57,8 +49,8 @@ static void put_samples(struct h5_writer *w, hid_t in)
         snprintf(name, sizeof(name), "rank%d", rank->number);
         AUTO_GROUP group = h5_put__group(w, in, name);
 
-        h5_put__table(w, group, &h5_module_table, rank->n_modules, rank->modules);
-        h5_put__table(w, group, &h5_sample_table, rank->samples.n, rank->samples.data);
+        h5_put__table(w, group, &record_modules, rank->n_modules, rank->modules);
+        h5_put__table(w, group, &record_samples, rank->samples.n, rank->samples.data);
     }
 }
 
@@ -76,10 +68,10 @@ void h5_put__ours(struct h5_writer *w)
     h5_put__our_metadata(w, group);
     put_ranks(w, group);
     if (p->n_losses)
-        h5_put__table(w, group, &h5_loss_table, p->n_losses, p->losses);
+        h5_put__table(w, group, &record_losses, p->n_losses, p->losses);
     if (p->n_notes)
-        h5_put__table(w, group, &h5_note_table, p->n_notes, p->notes);
+        h5_put__table(w, group, &record_notes, p->n_notes, p->notes);
     if (p->n_processes)
-        h5_put__table(w, group, &h5_process_table, p->n_processes, p->processes);
+        h5_put__table(w, group, &record_processes, p->n_processes, p->processes);
     put_samples(w, group);
 }

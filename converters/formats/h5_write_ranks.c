@@ -46,12 +46,12 @@ void h5_put__our_metadata(struct h5_writer *w, hid_t in)
 /* ---- threads and tasks: one table each, all ranks ----------------------------------------------------------- */
 
 struct lanes {
-    const struct h5_table *table;
+    const struct record_table *table;
     size_t array, count; /* within struct rank */
 };
 
-static const struct lanes thread_lanes = {&h5_thread_table, offsetof(struct rank, threads), offsetof(struct rank, n_threads)};
-static const struct lanes task_lanes = {&h5_task_table, offsetof(struct rank, tasks), offsetof(struct rank, n_tasks)};
+static const struct lanes thread_lanes = {&record_threads, offsetof(struct rank, threads), offsetof(struct rank, n_threads)};
+static const struct lanes task_lanes = {&record_tasks, offsetof(struct rank, tasks), offsetof(struct rank, n_tasks)};
 
 static uint32_t lanes_of(const struct lanes *lanes, const struct rank *rank)
 {
