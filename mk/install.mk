@@ -63,8 +63,17 @@ TIDY_FILES := $(USDT_SRCS) $(CONVERTERS_SRCS) $(REPORT_MAIN) $(USER_SRCS) $(USER
 SCRIPTS := $(shell git ls-files 2>/dev/null | grep -v '^tests/kit/' | xargs -r grep -lE '^\#!/.*\b(ba)?sh\b' 2>/dev/null)
 BATS    := $(wildcard tests/*/*.bats tests/*/*.bash)
 
-lint: $(SKEL) ## clang-tidy, shellcheck, codespell, long files
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $(TIDY_FILES) -- -std=gnu11 $(DEFINES) $(INCLUDES) $(HDF5_CFLAGS) $(JSON_CFLAGS)
+# One file at a time and remembered: clang-tidy needs seconds for each.
+TIDY_OKS := $(TIDY_FILES:%.c=$(B)/tidy/%.ok)
+$(B)/tidy/%.ok: %.c .clang-tidy | $(SKEL)
+	$(call say,TIDY,$<)
+	@mkdir -p $(@D)
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $< -- -std=gnu11 $(DEFINES) $(INCLUDES) $(HDF5_CFLAGS) \
+		$(JSON_CFLAGS) -MMD -MT $@ -MF $(@:.ok=.d) 2>$@.err || { cat $@.err; exit 1; }
+	@touch $@
+-include $(TIDY_OKS:.ok=.d)
+
+lint: $(TIDY_OKS) ## clang-tidy, shellcheck, codespell, long files (-j2 -k: all that is wrong)
 	$(Q)shellcheck -x $(SCRIPTS)
 	$(Q)$(if $(BATS),shellcheck -x -s bash -e SC2030$(comma)SC2031$(comma)SC1091$(comma)SC2154 $(BATS))
 	$(Q)git ls-files | grep -vE '^tests/kit/|LICENSE' | xargs codespell -L $(shell paste -sd, mk/codespell.txt)
