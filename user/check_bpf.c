@@ -53,6 +53,13 @@ static void emit_move(struct program *p, uint8_t dst, uint8_t src)
     emit(p, BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
 }
 
+/* dst = the address of the first 8 bytes of the stack */
+static void emit_stack_slot(struct program *p, uint8_t dst)
+{
+    emit_move(p, dst, BPF_REG_10);
+    emit(p, BPF_ALU64 | BPF_SUB | BPF_K, dst, 0, 0, 8);
+}
+
 static void emit_set(struct program *p, uint8_t dst, int32_t value)
 {
     emit(p, BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, value);
@@ -66,7 +73,7 @@ static void emit_call(struct program *p, int helper)
 /* A 64-bit constant; src says what it is (BPF_PSEUDO_MAP_FD, …). */
 static void emit_wide(struct program *p, uint8_t dst, uint8_t src, uint32_t low, uint32_t high)
 {
-    emit(p, BPF_LD | BPF_DW | BPF_IMM, dst, src, 0, (int32_t)low);
+    emit(p, BPF_LD | BPF_DW, dst, src, 0, (int32_t)low); /* of mode BPF_IMM, which is 0 */
     emit(p, 0, 0, 0, 0, (int32_t)high);
 }
 
@@ -261,8 +268,7 @@ int check__sleepable(struct check_env *env, struct err *err)
 
     if (env->road == ROAD_NONE)
         return no_road(err);
-    emit_move(&p, BPF_REG_1, BPF_REG_10);
-    emit(&p, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, -8);
+    emit_stack_slot(&p, BPF_REG_1);
     emit_set(&p, BPF_REG_2, 8);
     emit_wide(&p, BPF_REG_3, 0, (uint32_t)(uintptr_t)&word, (uint32_t)((uint64_t)(uintptr_t)&word >> 32));
     emit_call(&p, BPF_FUNC_copy_from_user);
@@ -326,8 +332,7 @@ static int through_ring(const struct check_env *env, int map, struct err *err)
 
     emit(&p, BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -8, 1);
     emit_wide(&p, BPF_REG_1, BPF_PSEUDO_MAP_FD, (uint32_t)map, 0);
-    emit_move(&p, BPF_REG_2, BPF_REG_10);
-    emit(&p, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -8);
+    emit_stack_slot(&p, BPF_REG_2);
     emit_set(&p, BPF_REG_3, 8);
     emit_set(&p, BPF_REG_4, 0);
     emit_call(&p, BPF_FUNC_ringbuf_output);
