@@ -55,13 +55,15 @@ static void print_formats(FILE *out)
 {
     fputs("\nFormats\n", out);
     for (size_t i = 0; formats[i]; i++) {
-        char left[64];
+        char left[64], help[256];
 
         snprintf(left, sizeof(left), "%s (%s)", formats[i]->name, formats[i]->suffix);
         fprintf(out, "  %-*s", COLUMN - 2, left);
         if (strlen(left) > COLUMN - 3)
             fprintf(out, "\n%*s", COLUMN, "");
-        fprintf(out, "%s%s\n", formats[i]->help, formats[i]->write ? formats[i]->read ? "" : " (written only)" : " (read only)");
+        snprintf(help, sizeof(help), "%s%s", formats[i]->help,
+                 formats[i]->write ? formats[i]->read ? "" : " (written only)" : " (read only)");
+        wrap(out, help, COLUMN, COLUMN);
     }
 }
 
