@@ -40,15 +40,15 @@ install -m 755 "$build/examples/heat" "$work/heat"
 show() { printf '\n$ %s\n' "$*"; }
 
 cd "$work"
-show scope-bpf -o heat -- mpirun --oversubscribe -n 2 ./heat --nx 768 --ny 768 --steps 1500
+show scope-bpf -o profile -- mpirun --oversubscribe -n 2 ./heat --nx 768 --ny 768 --steps 1500
 # shellcheck disable=SC2086 # empty, or an option and its value
-"$build/scope-bpf" $run_as -o heat -- mpirun --oversubscribe -n 2 ./heat --nx 768 --ny 768 --steps 1500
+"$build/scope-bpf" $run_as -o profile -- mpirun --oversubscribe -n 2 ./heat --nx 768 --ny 768 --steps 1500
 
-show scope-report summary --per-rank heat.h5
-"$build/scope-report" summary --per-rank heat.h5
+show scope-report summary --per-rank profile.h5
+"$build/scope-report" summary --per-rank profile.h5
 
-show scope-report lines --top 3 heat
-"$build/scope-report" lines --top 3 heat
+show scope-report lines --top 3 profile
+"$build/scope-report" lines --top 3 profile
 
 show ls -l
 ls -l
