@@ -6,6 +6,7 @@
 #include "maps.bpf.h"
 
 #define PIDTYPE_PGID 2
+#define SIGCONT 18
 
 static __always_inline bool is_shell(const char *comm)
 {
@@ -28,6 +29,17 @@ static __always_inline bool is_shell(const char *comm)
 }
 
 /*
+ * A program that catches SIGCONT acts on ours as if a person had typed `fg`: mpirun passes it on to its ranks, and says
+ * so, at each of the sixty libraries that it opens. An exec puts the handler back, so a program's start always passes.
+ */
+static __always_inline bool catches_sigcont(struct task_struct *task)
+{
+    void (*handler)(int) = BPF_CORE_READ(task, sighand, action[SIGCONT - 1].sa.sa_handler);
+
+    return (unsigned long)handler > 1; /* neither SIG_DFL nor SIG_IGN */
+}
+
+/*
  * A child with a process group of its own under a shell: job control.  Its shell would take our stop for Ctrl-Z.
  * (mpirun makes process groups too, but waits only for ends.)
  */
@@ -36,6 +48,8 @@ static __always_inline bool may_stop(struct task_struct *task)
     struct task_struct *parent = task->group_leader->real_parent;
     char comm[SB_COMM_LEN] = {};
 
+    if (catches_sigcont(task))
+        return false;
     if (task->signal->pids[PIDTYPE_PGID] == parent->signal->pids[PIDTYPE_PGID])
         return true;
     bpf_probe_read_kernel(comm, sizeof(comm), parent->comm);

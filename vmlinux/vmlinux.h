@@ -164,6 +164,18 @@ struct cred {
     kgid_t gid, sgid, egid;
 };
 
+struct sigaction {
+    void (*sa_handler)(int);
+};
+
+struct k_sigaction {
+    struct sigaction sa;
+};
+
+struct sighand_struct {
+    struct k_sigaction action[64];
+};
+
 struct task_struct {
     unsigned int __state;
     unsigned int flags;
@@ -188,6 +200,7 @@ struct task_struct {
     char comm[16];
     struct nsproxy *nsproxy;
     struct signal_struct *signal;
+    struct sighand_struct *sighand;
 };
 
 struct seq_file;
