@@ -102,6 +102,15 @@ hid_t h5_get__group(struct h5_reader *r, hid_t in, const char *name, bool requir
     return open_object(r, in, name, required, H5I_GROUP);
 }
 
+bool h5_get__is_set(struct h5_reader *r, hid_t in, const char *name)
+{
+    H5O_info_t info;
+
+    if (r->code || H5Oget_info_by_name2(in, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
+        return false;
+    return info.type == H5O_TYPE_DATASET;
+}
+
 struct links {
     struct h5_reader *r;
     h5_link callback;

@@ -38,6 +38,7 @@ hid_t h5_get__group(struct h5_reader *r, hid_t in, const char *name, bool requir
 bool h5_get__set(struct h5_reader *r, hid_t in, const char *name, bool required, struct h5_set *ret);
 void h5_get__close(struct h5_set *set);
 bool h5_get__exists(struct h5_reader *r, hid_t in, const char *name);
+bool h5_get__is_set(struct h5_reader *r, hid_t in, const char *name); /* a set, not a group */
 
 /* Calls back for each hard link of a group, in the order of names, until an error. */
 typedef void (*h5_link)(struct h5_reader *r, hid_t in, const char *name, void *arg);

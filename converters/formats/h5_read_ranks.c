@@ -82,6 +82,9 @@ static void on_perf(struct h5_reader *r, hid_t in, const char *name, void *arg)
 {
     struct perf_walk *walk = arg;
     size_t before = strlen(walk->path);
+
+    if (h5_get__is_set(r, in, name))
+        return;
     AUTO_GROUP group = h5_get__group(r, in, name, false);
 
     if (r->code || group < 0)
@@ -91,13 +94,11 @@ static void on_perf(struct h5_reader *r, hid_t in, const char *name, void *arg)
         return;
     }
     sprintf(walk->path + before, "%s%s", before ? "/" : "", name);
-    if (h5_get__exists(r, group, "values")) {
+    if (h5_get__exists(r, group, "values"))
         read_perf_region(r, group, walk->path, walk->rank);
-    } else {
-        walk->depth++;
-        h5_get__links(r, group, on_perf, walk);
-        walk->depth--;
-    }
+    walk->depth++;
+    h5_get__links(r, group, on_perf, walk);
+    walk->depth--;
     walk->path[before] = '\0';
 }
 

@@ -306,28 +306,58 @@ static void put_events(struct h5_writer *w, hid_t in, const char *name, bool byt
     free(s.slab);
 }
 
-/* Which optional columns the file gets. */
-static bool wanted(const struct h5_writer *w, enum call_column column)
+static bool any_flag(const struct h5_writer *w)
 {
-    bool any = false, all = true, non_zero = false;
-
     for (uint64_t i = 0; i < w->n_rows; i++) {
         const struct row *row = row_at(w, i);
         const int64_t *flags = column_i64(&w->p->extra[COLUMN_FLAGS]) + row->offset;
 
-        if (!row->count)
-            continue;
-        any |= row__has(row, column);
-        all &= row__has(row, column);
-        for (uint64_t k = 0; column == COLUMN_FLAGS && row__has(row, column) && !non_zero && k < row->count; k++)
-            non_zero = flags[k] != 0;
+        for (uint64_t k = 0; row__has(row, COLUMN_FLAGS) && k < row->count; k++) {
+            if (flags[k])
+                return true;
+        }
     }
-    switch (column) {
-    case COLUMN_FLAGS: return non_zero;
-    case COLUMN_CALL_ID:
-    case COLUMN_PARENT_ID: return any && all;
-    default: return any;
+    return false;
+}
+
+/* Each rank with calls has the column in one of its rows at least. */
+static bool on_every_rank(struct h5_writer *w, enum call_column column)
+{
+    uint8_t *seen = h5_put__alloc(w, w->p->n_ranks, 1);
+    bool all = true;
+
+    for (uint64_t i = 0; i < w->n_rows && seen; i++) {
+        const struct row *row = row_at(w, i);
+
+        if (row->count)
+            seen[row->rank] |= row__has(row, column) ? 2 : 1;
     }
+    for (uint32_t i = 0; i < w->p->n_ranks && seen; i++)
+        all &= seen[i] != 1;
+    return all;
+}
+
+/*
+ * Which optional columns the file gets. Ids of calls only where every rank has some: the reference takes a rank of
+ * ids filled with -1 for a single call.
+ */
+static bool wanted(struct h5_writer *w, enum call_column column)
+{
+    bool any = false;
+
+    for (uint64_t i = 0; i < w->n_rows && !any; i++)
+        any = row_at(w, i)->count && row__has(row_at(w, i), column);
+    if (!any)
+        return false;
+    if (column == COLUMN_FLAGS)
+        return any_flag(w);
+    if (column != COLUMN_CALL_ID && column != COLUMN_PARENT_ID)
+        return true;
+    if (on_every_rank(w, column))
+        return true;
+    if (column == COLUMN_CALL_ID)
+        write_options__say(w->options, "call ids are left out: not every rank has them, and a .h5 has them for all or none");
+    return false;
 }
 
 static void put_calls(struct h5_writer *w)

@@ -105,6 +105,25 @@ static void read_region(struct reader *r, struct profile *p, uint32_t rank, int3
     read_calls(r, p, row);
 }
 
+/* What a trace says of its run: where it comes from, and that its time line begins with its first call. */
+static void describe(struct reader *r, struct profile *p, uint32_t rank)
+{
+    const int64_t *start = column_i64(&p->start);
+    int64_t first = p->start.n ? start[0] : 0;
+    int code;
+
+    for (uint64_t i = 1; i < p->start.n; i++)
+        first = start[i] < first ? start[i] : first;
+    p->ranks[rank].file = profile__text(p, r->in->path, strlen(r->in->path));
+    code = profile__set_meta_text(p, "source", "native", 6);
+    if (!code)
+        code = profile__set_meta_int(p, "trace_format_version", VERSION_NEWEST);
+    if (!code && p->start.n)
+        code = profile__set_meta_int(p, "start_time_ns", first);
+    if (code || !p->ranks[rank].file.s)
+        r->code = err__set(r->err, ENOMEM, "%s: not enough memory", r->in->path);
+}
+
 static void read_trace(struct reader *r, struct profile *p)
 {
     int32_t version, number;
@@ -126,7 +145,7 @@ static void read_trace(struct reader *r, struct profile *p)
     if (!r->code && reader__left(r))
         reader__fail(r, "%llu bytes follow the last region", (unsigned long long)reader__left(r));
     if (!r->code)
-        p->ranks[rank].file = profile__text(p, r->in->path, strlen(r->in->path));
+        describe(r, p, (uint32_t)rank);
 }
 
 static int read_spt(const struct input *in, struct profile *p, struct err *err)
