@@ -112,8 +112,8 @@ static int open_block(struct cursor *c, struct capture_in in, uint64_t *ret_lane
     return c->in.bad ? -EBADMSG : 0;
 }
 
-int call_blocks__survey(struct call_blocks *b, struct lanes *l, struct images *im,
-                        struct region_table *regions, const struct capture_block *block)
+int call_blocks__survey(struct call_blocks *b, struct lanes *l, struct region_table *regions,
+                        const struct capture_block *block)
 {
     struct call_block at = {.offset = block->offset, .len = block->len};
     struct call_record r;
@@ -124,7 +124,7 @@ int call_blocks__survey(struct call_blocks *b, struct lanes *l, struct images *i
 
     if (code)
         return code;
-    lane = lanes__need(l, im, id);
+    lane = lanes__need(l, id);
     if (lane < 0)
         return (int)lane;
     at.lane = (uint32_t)lane;

@@ -190,13 +190,16 @@ static void take_block(struct capture_reader *r, const struct raw_header *h, str
     r->state.complete = h->type == CAPTURE_END;
 }
 
-/* Behind the end block only the mark may stand that a profile was written. */
+/* Behind the end block only the mark may stand that a profile was written; somebody else puts it there,
+ * without a number. */
 static int look_behind_end(struct capture_reader *r)
 {
     struct capture_state before = r->state;
     struct raw_header h = {0};
-    int code = check_block(r, &h);
+    int code;
 
+    r->sequence = 0;
+    code = check_block(r, &h);
     r->state = before;
     if (code == 1 && h.type == CAPTURE_WRITTEN) {
         r->state.written = true;

@@ -28,17 +28,15 @@ uint32_t lanes__find(const struct lanes *l, uint64_t id)
     return idmap__get(&l->by_id, id);
 }
 
-int64_t lanes__need(struct lanes *l, struct images *im, uint64_t id)
+int64_t lanes__need(struct lanes *l, uint64_t id)
 {
     uint32_t found = lanes__find(l, id);
-    int64_t image;
     struct lane *lane;
     int code;
 
     if (found != LANE_NONE)
         return found;
-    image = images__need(im, 0);
-    if (image < 0 || l->list.n >= LANE_NONE - 1)
+    if (l->list.n >= LANE_NONE - 1)
         return -ENOMEM;
     code = idmap__put(&l->by_id, id, (uint32_t)l->list.n);
     if (code)
@@ -48,7 +46,7 @@ int64_t lanes__need(struct lanes *l, struct images *im, uint64_t id)
         return -ENOMEM;
     *lane = (struct lane){
         .id = id,
-        .image = (uint32_t)image,
+        .image = IMAGE_NONE,
         .end = -1,
         .cpu_ns = -1,
         .last_seq = -1,
@@ -76,7 +74,7 @@ int lanes__read(struct lanes *l, struct images *im, struct profile *p, struct ca
     if (in->bad || tid > INT32_MAX || start < 0 || start > TIME_MAX || time < 0 || time > TIME_MAX)
         return -EBADMSG;
     of = images__need(im, image);
-    at = lanes__need(l, im, id);
+    at = lanes__need(l, id);
     if (of < 0 || at < 0 || !name.s)
         return -ENOMEM;
     lane = lanes__at(l, (uint64_t)at);
@@ -92,7 +90,7 @@ int lanes__read(struct lanes *l, struct images *im, struct profile *p, struct ca
     return 0;
 }
 
-int lanes__read_end(struct lanes *l, struct images *im, struct profile *p, struct capture_in *in)
+int lanes__read_end(struct lanes *l, struct profile *p, struct capture_in *in)
 {
     uint64_t id = capture_get_u(in), records, why, too_deep;
     int64_t end = capture_get_s(in), cpu = capture_get_s(in), at;
@@ -105,7 +103,7 @@ int lanes__read_end(struct lanes *l, struct images *im, struct profile *p, struc
     name = capture_text(p, in, LONGEST_NAME);
     if (in->bad || end < 0 || end > TIME_MAX)
         return -EBADMSG;
-    at = lanes__need(l, im, id);
+    at = lanes__need(l, id);
     if (at < 0 || !name.s)
         return -ENOMEM;
     lane = lanes__at(l, (uint64_t)at);
@@ -120,6 +118,20 @@ int lanes__read_end(struct lanes *l, struct images *im, struct profile *p, struc
     lane->records = records;
     lane->too_deep = too_deep;
     lane->last_name = name;
+    return 0;
+}
+
+/* Calls of a thread that nobody described belong to a process that nobody described. */
+static int adopt(struct lanes *l, struct images *im)
+{
+    for (uint64_t i = 0; i < l->list.n; i++) {
+        int64_t image = lanes__at(l, i)->known ? 0 : images__need(im, 0);
+
+        if (image < 0)
+            return (int)image;
+        if (!lanes__at(l, i)->known)
+            lanes__at(l, i)->image = (uint32_t)image;
+    }
     return 0;
 }
 
@@ -139,10 +151,13 @@ static void tell_image(const struct lane *lane, struct image *image)
         image->process_start = image->time = lanes__start(lane);
 }
 
-void lanes__tell_images(const struct lanes *l, struct images *im)
+int lanes__tell_images(struct lanes *l, struct images *im)
 {
-    for (uint64_t i = 0; i < l->list.n; i++)
+    int code = adopt(l, im);
+
+    for (uint64_t i = 0; !code && i < l->list.n; i++)
         tell_image(lanes__at(l, i), images__at(im, lanes__at(l, i)->image));
+    return code;
 }
 
 int64_t lanes__start(const struct lane *lane)

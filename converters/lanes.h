@@ -42,18 +42,21 @@ void lanes__deinit(struct lanes *l);
 
 /* Payloads of CAPTURE_LANE, CAPTURE_LANE_END: 0, -EBADMSG, -ENOMEM. */
 int lanes__read(struct lanes *l, struct images *im, struct profile *p, struct capture_in *in);
-int lanes__read_end(struct lanes *l, struct images *im, struct profile *p, struct capture_in *in);
+int lanes__read_end(struct lanes *l, struct profile *p, struct capture_in *in);
 
-/* Index of the lane with this number, made (of image 0, not known) where it is new; -ENOMEM. */
-int64_t lanes__need(struct lanes *l, struct images *im, uint64_t id);
+/* Index of the lane with this number, made (not known, of no image) where it is new; -ENOMEM. */
+int64_t lanes__need(struct lanes *l, uint64_t id);
 uint32_t lanes__find(const struct lanes *l, uint64_t id); /* or LANE_NONE */
 static inline struct lane *lanes__at(const struct lanes *l, uint64_t i)
 {
     return (struct lane *)l->list.data + i;
 }
 
-/* Adds up what the lanes' calls say about their images: calls, first region of their own. */
-void lanes__tell_images(const struct lanes *l, struct images *im);
+/*
+ * After the last survey: lanes that nobody described get an image that is not known (number 0), and the
+ * images learn what their lanes' calls say: how many, the first region of their own.  0, -ENOMEM.
+ */
+int lanes__tell_images(struct lanes *l, struct images *im);
 
 /* When it began, as far as its calls do not prove that it was there before. */
 int64_t lanes__start(const struct lane *lane);

@@ -120,7 +120,7 @@ static int take_lane(struct rebuild *b, struct capture_block *block)
 
 static int take_lane_end(struct rebuild *b, struct capture_block *block)
 {
-    return lanes__read_end(&b->lanes, &b->images, b->p, &block->in);
+    return lanes__read_end(&b->lanes, b->p, &block->in);
 }
 
 static int take_module(struct rebuild *b, struct capture_block *block)
@@ -130,7 +130,7 @@ static int take_module(struct rebuild *b, struct capture_block *block)
 
 static int take_calls(struct rebuild *b, struct capture_block *block)
 {
-    return call_blocks__survey(&b->calls, &b->lanes, &b->images, &b->regions, block);
+    return call_blocks__survey(&b->calls, &b->lanes, &b->regions, block);
 }
 
 static int take_samples(struct rebuild *b, struct capture_block *block)
@@ -226,8 +226,9 @@ static int index_all(struct rebuild *b, struct err *err)
         code = call_blocks__survey_again(&b->calls, &b->lanes, &b->regions, b->reader, err);
     if (code)
         return code;
-    lanes__tell_images(&b->lanes, &b->images);
-    code = images__index(&b->images);
+    code = lanes__tell_images(&b->lanes, &b->images);
+    if (!code)
+        code = images__index(&b->images);
     if (!code)
         code = modules__index(&b->modules, &b->images);
     if (!code)

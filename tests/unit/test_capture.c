@@ -342,6 +342,7 @@ static void the_mark_behind_the_end_is_seen(void **state)
     build_header(&b);
     build_end(&b, BUILD_START, "detached");
     end = b.file.len;
+    b.sequence = 0;
     builder__block(&b, CAPTURE_WRITTEN, "", 0);
     assert_int_equal(read_all(b.file.data, b.file.len, &seen, &err), 0);
     assert_true(seen.state.complete && seen.state.written);
