@@ -57,7 +57,7 @@ static void emit_move(struct program *p, uint8_t dst, uint8_t src)
 static void emit_stack_slot(struct program *p, uint8_t dst)
 {
     emit_move(p, dst, BPF_REG_10);
-    emit(p, BPF_ALU64 | BPF_SUB | BPF_K, dst, 0, 0, 8);
+    emit(p, BPF_ALU64, dst, 0, 0, -8); /* BPF_ADD of BPF_K, which are 0; the verifier refuses BPF_SUB */
 }
 
 static void emit_set(struct program *p, uint8_t dst, int32_t value)
