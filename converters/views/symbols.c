@@ -212,6 +212,24 @@ static bool is_function(Dwarf_Die *die)
     return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram || tag == DW_TAG_entry_point;
 }
 
+/* What the compiler was given may be relative to the folder in which it ran: as addr2line, the two together. */
+static struct text file_of(struct symbols *s, Dwarf_Die *unit, const char *name)
+{
+    Dwarf_Attribute attribute;
+    const char *folder;
+    struct text joined;
+    char *path;
+
+    if (!name || name[0] == '/')
+        return copy(s, name);
+    folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+    if (!folder || asprintf(&path, "%s/%s", folder, name) < 0)
+        return copy(s, name);
+    joined = copy(s, path);
+    free(path);
+    return joined;
+}
+
 static struct text call_file(struct symbols *s, Dwarf_Die *unit, Dwarf_Die *inlined)
 {
     Dwarf_Attribute attribute;
@@ -222,7 +240,7 @@ static struct text call_file(struct symbols *s, Dwarf_Die *unit, Dwarf_Die *inli
     if (!dwarf_attr(inlined, DW_AT_call_file, &attribute) || dwarf_formudata(&attribute, &number) ||
         dwarf_getsrcfiles(unit, &files, &n) || number >= n)
         return (struct text){0};
-    return copy(s, dwarf_filesrc(files, number, NULL, NULL));
+    return file_of(s, unit, dwarf_filesrc(files, number, NULL, NULL));
 }
 
 static int call_line(Dwarf_Die *inlined)
@@ -279,7 +297,7 @@ static void line_of(struct symbols *s, Dwarf_Die *unit, Dwarf_Addr pc, struct fr
     if (!line || dwarf_lineno(line, &number) || number <= 0)
         return;
     frame->line = number;
-    frame->file = copy(s, dwarf_linesrc(line, NULL, NULL));
+    frame->file = file_of(s, unit, dwarf_linesrc(line, NULL, NULL));
 }
 
 struct place symbols__lookup(struct symbols *s, struct binary *b, uint64_t address)
