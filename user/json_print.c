@@ -11,7 +11,7 @@ static void quoted(FILE *file, const char *text, size_t len)
     fputc('"', file);
     while (len) {
         uint32_t code = 0xfffd;
-        size_t n = utf8__decode(text, len, &code);
+        size_t n = utf8_text__next(text, len, &code);
 
         if (!n)
             fputs("\xef\xbf\xbd", file);

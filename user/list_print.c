@@ -239,7 +239,7 @@ static void json_name(struct json_print *j, const struct region_def *region)
     char hex[2 * 256 + 1];
 
     json_print__bytes(j, "name", region->name, region->name_len);
-    if (utf8__is_valid(region->name, region->name_len))
+    if (utf8_text__is_valid(region->name, region->name_len))
         return;
     for (size_t i = 0; i < region->name_len && i < 256; i++)
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char)region->name[i]);

@@ -30,7 +30,7 @@ size_t msg__escape(const char *text, size_t len, char *out, size_t size)
 
     while (len) {
         uint32_t code = 0;
-        size_t n = utf8__decode((const char *)s, len, &code), written;
+        size_t n = utf8_text__next((const char *)s, len, &code), written;
         char piece[20];
 
         if (n && !is_control(code)) {

@@ -10,7 +10,7 @@ static size_t length_by_first(unsigned char first)
     return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-size_t utf8__decode(const char *text, size_t len, uint32_t *ret)
+size_t utf8_text__next(const char *text, size_t len, uint32_t *ret)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
@@ -30,11 +30,11 @@ size_t utf8__decode(const char *text, size_t len, uint32_t *ret)
     return n;
 }
 
-bool utf8__is_valid(const char *text, size_t len)
+bool utf8_text__is_valid(const char *text, size_t len)
 {
     while (len) {
         uint32_t code;
-        size_t n = utf8__decode(text, len, &code);
+        size_t n = utf8_text__next(text, len, &code);
 
         if (!n)
             return false;
