@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // link: user
+// runs: root
 /*
  * The capture writer on full disks of three kinds: a real 8 MiB tmpfs, a file size limit, a descriptor that refuses.
  * The truth is what the test handed in: every block is in the file or was given to the drop callback, never both.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // link: user
+// runs: root
 /*
  * The guardian, with a real BPF map and really stopped processes.  A child of the test plays the collector: it stops
  * children, notes them in the map as BPF does, starts the guardian and is killed.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // link: user
+// runs: root
 /*
  * Who is behind a run, tried in children that really become that user; what they are then is read from /proc, not
  * asked from the code under test.
