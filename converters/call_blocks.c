@@ -68,20 +68,15 @@ static int next_record(struct cursor *c, struct call_record *ret)
     return 1;
 }
 
-/* An end alone in a forked lane may close what the parent had open above the limit: no region of its own. */
-static bool is_own(const struct lane *lane, const struct call_record *r)
-{
-    return r->unmatched ? !lane->forked : !(r->flags & SB_CALL_INHERITED);
-}
-
 static void tell_lane(struct lane *lane, const struct call_record *r, bool hidden)
 {
     if (hidden)
         return;
-    if (is_own(lane, r) && r->start < lane->own_time)
-        lane->own_time = r->start;
-    if (r->unmatched)
+    if (r->unmatched) {
+        if (r->start < lane->first_unmatched)
+            lane->first_unmatched = r->start;
         return;
+    }
     lane->calls++;
     if (r->flags & SB_CALL_INHERITED)
         lane->inherited++;
@@ -154,7 +149,7 @@ int call_blocks__survey_again(struct call_blocks *b, struct lanes *l, const stru
     for (uint64_t i = 0; i < l->list.n; i++) {
         struct lane *lane = lanes__at(l, i);
 
-        lane->own_time = lane->min_start = INT64_MAX;
+        lane->first_unmatched = lane->min_start = INT64_MAX;
         lane->max_end = -1;
         lane->calls = lane->inherited = 0;
     }

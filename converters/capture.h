@@ -49,7 +49,7 @@ enum capture_type {
 	 * b executable's path · u argc, argc × b · u n, n × {b name, b value} (variables that name a rank, and
 	 * OMP_NUM_THREADS) · b comm */
 	CAPTURE_IMAGE = 4,
-	/* u image · s time · u status as wait() reports it */
+	/* u image · s time · u status as wait() reports it · u calls that it inherited at fork and that never became visible */
 	CAPTURE_IMAGE_END = 5,
 	/* u lane · u image · u tid · u inner tid · s start of the thread (of this image in it) · s time of its first
 	 * record · u flags (enum sb_lane_flags) · b name */

@@ -147,7 +147,7 @@ static void copy_known(struct image *to, const struct image *got)
     to->end = old.end;
     to->status = old.status;
     to->own_time = old.own_time;
-    to->calls = old.calls;
+    to->inherited_dropped = old.inherited_dropped;
 }
 
 int images__read(struct images *im, struct profile *p, struct capture_in *in)
@@ -186,15 +186,16 @@ int images__read_end(struct images *im, struct capture_in *in)
 {
     uint64_t id = capture_get_u(in);
     int64_t time = capture_get_s(in), at;
-    uint64_t status = capture_get_u(in);
+    uint64_t status = capture_get_u(in), dropped = capture_in__more(in) ? capture_get_u(in) : 0;
 
-    if (in->bad || time < 0 || time > TIME_MAX || status > UINT32_MAX)
+    if (in->bad || dropped > UINT32_MAX || time < 0 || time > TIME_MAX || status > UINT32_MAX)
         return -EBADMSG;
     at = images__need(im, id);
     if (at < 0)
         return (int)at;
     images__at(im, (uint64_t)at)->end = time;
     images__at(im, (uint64_t)at)->status = (int64_t)status;
+    images__at(im, (uint64_t)at)->inherited_dropped = dropped;
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct image {
     int64_t omp_threads;      /* OMP_NUM_THREADS, 0 unknown */
     int64_t own_time;         /* its first region of its own (not inherited); INT64_MAX none */
     uint64_t calls, samples, samples_outside;
+    uint64_t inherited_dropped;       /* inherited at fork, never visible */
     uint32_t process;                 /* index in ranks.processes */
     uint32_t first_module, n_modules; /* in modules.list */
 };

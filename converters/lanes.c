@@ -50,7 +50,7 @@ int64_t lanes__need(struct lanes *l, uint64_t id)
         .end = -1,
         .cpu_ns = -1,
         .last_seq = -1,
-        .own_time = INT64_MAX,
+        .first_unmatched = INT64_MAX,
         .min_start = INT64_MAX,
         .max_end = -1,
         .rank = -1,
@@ -137,10 +137,14 @@ static int adopt(struct lanes *l, struct images *im)
 
 static void tell_image(const struct lane *lane, struct image *image)
 {
-    int64_t own = lane->own_time;
+    int64_t own = lane->min_start;
 
+    /* An end alone in a forked lane may close what its parent had open above the limit: no region of its own.
+     */
+    if (!lane->forked && lane->first_unmatched < own)
+        own = lane->first_unmatched;
     /* All of it was lost, yet it ran regions. */
-    if (own == INT64_MAX && !lane->calls && !lane->forked && lane->ended && lane->records)
+    if (own == INT64_MAX && lane->last_seq < 0 && !lane->forked && lane->ended && lane->records)
         own = lane->first_time;
     if (own < image->own_time)
         image->own_time = own;

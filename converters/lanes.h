@@ -19,9 +19,10 @@ struct lane {
     uint64_t too_deep;              /* calls deeper than the limit */
     struct text name, last_name;
     /* what its calls say, see call_blocks.h */
-    int64_t last_seq; /* of the block read last: sequence numbers of 32 bits go on from there */
-    int64_t own_time; /* begin of its first call that is not inherited; INT64_MAX none */
-    int64_t min_start, max_end;
+    int64_t last_seq;        /* of the block read last: sequence numbers of 32 bits go on from there */
+    int64_t min_start;       /* of its calls that are not inherited; INT64_MAX none */
+    int64_t first_unmatched; /* INT64_MAX none */
+    int64_t max_end;
     uint64_t calls, inherited;
     uint64_t first_block, n_blocks;
     /* what came out */

@@ -17,14 +17,17 @@ void ranks__deinit(struct ranks *r)
     column__deinit(&r->processes);
 }
 
-/* The image that this one came from, if it came before; IMAGE_NONE: none (or a capture that contradicts
- * itself). */
+/*
+ * The image that this one came from, IMAGE_NONE: none (or a capture that contradicts itself: numbers grow
+ * with time).
+ */
 static uint32_t origin_of(const struct images *im, uint32_t i)
 {
     const struct image *image = images__at(im, i);
-    uint32_t from = image->how == CAPTURE_IMAGE_RUNNING ? IMAGE_NONE : images__find(im, image->from);
 
-    return from < i ? from : IMAGE_NONE;
+    if (image->how == CAPTURE_IMAGE_RUNNING || image->from >= image->id)
+        return IMAGE_NONE;
+    return images__find(im, image->from);
 }
 
 static int add_process(struct ranks *r, const struct image *image, uint32_t i, uint32_t *ret)
@@ -45,7 +48,7 @@ static int add_process(struct ranks *r, const struct image *image, uint32_t i, u
     return 0;
 }
 
-/* Images come in the order of the capture, so what an image came from is known already. */
+/* Images come in the order of their numbers, so what an image came from is known already. */
 static int join_process(struct ranks *r, struct images *im, uint32_t i)
 {
     struct image *image = images__at(im, i);
@@ -77,6 +80,30 @@ static int join_process(struct ranks *r, struct images *im, uint32_t i)
     return 0;
 }
 
+static int by_id(const void *a, const void *b, void *arg)
+{
+    uint64_t x = images__at(arg, *(const uint32_t *)a)->id, y = images__at(arg, *(const uint32_t *)b)->id;
+
+    return x < y ? -1 : x > y;
+}
+
+static int join_processes(struct ranks *r, struct images *im)
+{
+    struct column order;
+    int code;
+
+    column__init(&order, sizeof(uint32_t));
+    code = column__resize(&order, im->list.n);
+    for (uint64_t i = 0; !code && i < im->list.n; i++)
+        ((uint32_t *)order.data)[i] = (uint32_t)i;
+    if (!code)
+        code = column__sort(&order, by_id, im);
+    for (uint64_t i = 0; !code && i < order.n; i++)
+        code = join_process(r, im, ((const uint32_t *)order.data)[i]);
+    column__deinit(&order);
+    return code;
+}
+
 static int compare_i64(int64_t a, int64_t b)
 {
     return a < b ? -1 : a > b;
@@ -95,7 +122,7 @@ static int by_claim(const void *a, const void *b, void *arg)
         order = compare_i64(x->own_time, y->own_time);
     if (!order)
         order = compare_i64(x->start, y->start);
-    return order ? order : compare_i64(x->first_image, y->first_image);
+    return order ? order : compare_i64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static int by_start(const void *a, const void *b, void *arg)
@@ -104,7 +131,7 @@ static int by_start(const void *a, const void *b, void *arg)
     const struct process *x = ranks__at(r, *(const uint32_t *)a), *y = ranks__at(r, *(const uint32_t *)b);
     int order = compare_i64(x->start, y->start);
 
-    return order ? order : compare_i64(x->first_image, y->first_image);
+    return order ? order : compare_i64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static int by_number(const void *a, const void *b, void *arg)
@@ -199,10 +226,8 @@ int ranks__assign(struct ranks *r, struct images *im, int (*note)(void *arg, int
                   void *arg)
 {
     struct noting noting = {im, note, arg};
-    int code = 0;
+    int code = join_processes(r, im);
 
-    for (uint64_t i = 0; !code && i < im->list.n; i++)
-        code = join_process(r, im, (uint32_t)i);
     if (!code)
         code = number_claimants(r, &noting);
     return code ? code : number_others(r);

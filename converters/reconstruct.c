@@ -314,25 +314,35 @@ static void count_unmatched(struct rebuild *b)
     }
 }
 
-/* Calls that a child inherited and that are not shown because it is no rank: counted at the nearest rank
- * above. */
+/* The rank of an image, or the nearest one among those that it came from; index in profile.ranks, -1 none. */
+static int32_t nearest_rank(const struct rebuild *b, uint32_t image)
+{
+    for (int step = 0; step < 64 && image != IMAGE_NONE; step++) {
+        int32_t rank = ranks__of_image(&b->ranks, &b->images, image);
+
+        if (rank >= 0)
+            return rank;
+        image = images__find(&b->images, images__at(&b->images, image)->from);
+    }
+    return -1;
+}
+
+/* Calls that children inherited and that are not shown: nothing fired in the child, or it is no rank. */
 static void count_inherited(struct rebuild *b)
 {
     for (uint64_t i = 0; i < b->lanes.list.n; i++) {
         const struct lane *lane = lanes__at(&b->lanes, i);
-        uint32_t image = lane->image;
+        int32_t rank = lane->rank < 0 && lane->inherited ? nearest_rank(b, lane->image) : -1;
 
-        if (lane->rank >= 0 || !lane->inherited)
-            continue;
-        for (int step = 0; step < 64 && image != IMAGE_NONE; step++) {
-            int32_t rank = ranks__of_image(&b->ranks, &b->images, image);
+        if (rank >= 0)
+            b->p->ranks[rank].inherited_dropped += lane->inherited;
+    }
+    for (uint32_t i = 0; i < b->images.list.n; i++) {
+        uint64_t dropped = images__at(&b->images, i)->inherited_dropped;
+        int32_t rank = dropped ? nearest_rank(b, i) : -1;
 
-            if (rank >= 0) {
-                b->p->ranks[rank].inherited_dropped += lane->inherited;
-                break;
-            }
-            image = images__find(&b->images, images__at(&b->images, image)->from);
-        }
+        if (rank >= 0)
+            b->p->ranks[rank].inherited_dropped += dropped;
     }
 }
 

@@ -137,12 +137,13 @@ static void put_image(struct follow *f, const struct process *p, uint32_t from, 
     follow__put(f, CAPTURE_IMAGE);
 }
 
-static void put_image_end(struct follow *f, uint32_t image, uint64_t time, uint32_t status)
+static void put_image_end(struct follow *f, uint32_t image, const struct sb_process *r, uint32_t status)
 {
     capture_buf__reset(&f->payload);
     capture_put_u(&f->payload, image);
-    capture_put_s(&f->payload, (int64_t)time);
+    capture_put_s(&f->payload, (int64_t)r->time);
     capture_put_u(&f->payload, status);
+    capture_put_u(&f->payload, r->inherited_dropped);
     follow__put(f, CAPTURE_IMAGE_END);
 }
 
@@ -198,7 +199,7 @@ static void on_exec(struct follow *f, const struct sb_process *r)
     }
     p->from = p->image;
     if (p->image)
-        put_image_end(f, p->image, r->time, 0);
+        put_image_end(f, p->image, r, 0);
     p->image = ++f->next_image;
     p->exec = r->exec;
     p->inner_pid = r->inner_pid;
@@ -302,7 +303,7 @@ static void on_process_exit(struct follow *f, const struct sb_process *r)
     if (p->waiting_text)
         text_complete(f, p);
     if (p->image)
-        put_image_end(f, p->image, r->time, r->exit_code);
+        put_image_end(f, p->image, r, r->exit_code);
     p->dead = true;
     p->died = follow__now();
     f->totals.processes--;

@@ -168,13 +168,16 @@ void build_image(struct capture_builder *b, const struct build_image *image)
     finish(b, CAPTURE_IMAGE);
 }
 
-void build_image_end(struct capture_builder *b, uint64_t image, int64_t time, uint64_t status)
+void build_image_end(struct capture_builder *b, uint64_t image, int64_t time, uint64_t status,
+                     uint64_t dropped)
 {
     struct capture_buf *p = payload(b);
 
     capture_put_u(p, image);
     capture_put_s(p, time);
     capture_put_u(p, status);
+    if (dropped)
+        capture_put_u(p, dropped);
     finish(b, CAPTURE_IMAGE_END);
 }
 

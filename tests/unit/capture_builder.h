@@ -71,7 +71,9 @@ void build_meta_list(struct capture_builder *b, const char *key, const char *con
 void build_region(struct capture_builder *b, uint64_t id, uint64_t flags, const char *provider,
                   const char *name, const char *file, int64_t line);
 void build_image(struct capture_builder *b, const struct build_image *image);
-void build_image_end(struct capture_builder *b, uint64_t image, int64_t time, uint64_t status);
+/* The last field was added later: 0 leaves it out. */
+void build_image_end(struct capture_builder *b, uint64_t image, int64_t time, uint64_t status,
+                     uint64_t dropped);
 void build_lane(struct capture_builder *b, const struct build_lane *lane);
 void build_lane_end(struct capture_builder *b, const struct build_lane_end *end);
 void build_module(struct capture_builder *b, const struct build_module *module);

@@ -291,6 +291,8 @@ static void children_that_only_inherited(void **state)
         forked(&b, 2 + 2 * i, 1, T + 10 + i);
         if (i % 2)
             call(&b, 2 + 2 * i, A, T + 10 + i, SB_CALL_INHERITED | SB_CALL_TRUNCATED);
+        else
+            build_image_end(&b, 2 + 2 * i, T + 11 + i, 0, 1);
         executed(&b, 3 + 2 * i, 2 + 2 * i, 102 + 2 * i, T + 11 + i, NULL, NULL);
     }
     call(&b, 1, A, T + 5, 0);
@@ -298,7 +300,7 @@ static void children_that_only_inherited(void **state)
     assert_int_equal(p->n_ranks, 1);
     assert_int_equal(row_of(p, "a", 0)->count, 1);
     assert_int_equal(p->start.n, 1);
-    assert_int_equal(p->ranks[0].inherited_dropped, 50);
+    assert_int_equal(p->ranks[0].inherited_dropped, 100);
     assert_int_equal(p->n_notes, 0);
     assert_int_equal(p->n_processes, 201);
     profile__destroy(p);
@@ -374,6 +376,41 @@ static void the_highest_possible_number(void **state)
     profile__destroy(p);
 }
 
+/* Blocks of different types come in any order: here all of them backwards. */
+static void everything_backwards(void **state)
+{
+    struct capture_builder b;
+    struct profile *p;
+
+    (void)state;
+    begin(&b);
+    call(&b, 3, A, T + 300, 0);
+    build_calls(&b, 2, 0);
+    build_unmatched(&b, 0, A, T + 25);
+    build_calls_done(&b);
+    build_lane(&b, &(struct build_lane){.id = 3, .image = 3, .tid = 101, .start = T + 50, .time = T + 50});
+    build_lane(
+        &b, &(struct build_lane){
+                .id = 2, .image = 2, .tid = 102, .flags = SB_LANE_FORKED, .start = T + 20, .time = T + 20});
+    build_image(&b, &(struct build_image){.id = 3,
+                                          .from = 1,
+                                          .how = CAPTURE_IMAGE_EXEC,
+                                          .pid = 101,
+                                          .exec = 2,
+                                          .start = T,
+                                          .time = T + 50});
+    build_image(
+        &b, &(struct build_image){
+                .id = 2, .from = 1, .how = CAPTURE_IMAGE_FORK, .pid = 102, .start = T + 20, .time = T + 20});
+    process(&b, 1, T, "PMI_RANK", "4");
+    call(&b, 1, A, T + 10, 0);
+    p = end(&b);
+    assert_int_equal(p->n_ranks, 1);
+    assert_int_equal(row_of(p, "a", 4)->count, 2);
+    assert_int_equal(p->n_processes, 3);
+    profile__destroy(p);
+}
+
 /* The same blocks in another order give the same ranks. */
 static void the_order_of_blocks_does_not_matter(void **state)
 {
@@ -412,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_child_with_a_region_of_its_own),
         cmocka_unit_test(all_of_a_process_was_lost),
         cmocka_unit_test(the_highest_possible_number),
+        cmocka_unit_test(everything_backwards),
         cmocka_unit_test(the_order_of_blocks_does_not_matter),
     };
 

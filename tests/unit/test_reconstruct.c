@@ -32,7 +32,7 @@ static void end_of_lane(struct capture_builder *b, uint64_t records)
         b,
         &(struct build_lane_end){
             .id = 1, .records = records, .why = SB_END_EXIT, .end = T + 5000, .cpu = 4321, .name = "heat"});
-    build_image_end(b, 1, T + 5001, 0);
+    build_image_end(b, 1, T + 5001, 0, 0);
     build_end(b, T + 6000, "command ended");
 }
 
