@@ -146,7 +146,8 @@ static int make_files(struct recorder *r, struct profile **ret, struct err *err)
     struct write_options writing = {.progress = show_progress, .progress_arg = &progress};
     struct profile *p = NULL;
 
-    if (!r->quiet) {
+    /* Beside an .h5, which holds everything, it is no news that a trace or samples hold a part. */
+    if (!r->quiet && !strstr(r->formats, "h5")) {
         writing.say = say_line;
         writing.say_arg = &progress;
     }

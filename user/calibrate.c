@@ -57,36 +57,45 @@ static double time_pairs(unsigned n)
     return (double)(cpu_ns() - start) / n;
 }
 
-struct sums {
-    double total;
-    uint64_t n;
+#define READ_MAX 65536
+
+struct readings {
+    size_t n;
+    double ns[READ_MAX];
 };
 
 static int on_record(void *arg, void *data, size_t size)
 {
-    struct sums *s = arg;
+    struct readings *r = arg;
     const struct sb_call *c = data;
 
-    if (size == sizeof(*c) && c->type == SB_HOT_CALL) {
-        s->total += (double)(c->end - c->start);
-        s->n++;
-    }
+    if (size == sizeof(*c) && c->type == SB_HOT_CALL && r->n < READ_MAX)
+        r->ns[r->n++] = (double)(c->end - c->start);
     return 0;
 }
 
+/* The median: a call that was interrupted says nothing of the probes. */
 static int read_region(struct programs *p, double *ret_ns, struct err *err)
 {
-    struct sums sums = { 0 };
-    struct ring_buffer *rings = ring_buffer__new(p->ring_fds[0], on_record, &sums, NULL);
+    struct readings *all = calloc(1, sizeof(*all));
+    struct ring_buffer *rings = all ? ring_buffer__new(p->ring_fds[0], on_record, all, NULL) : NULL;
+    int code = errno, r = 0;
 
-    if (!rings)
-        return err__set(err, errno, "cannot map a ring: %s", strerror(errno));
-    for (int i = 1; i < p->n_rings; i++)
-        ring_buffer__add(rings, p->ring_fds[i], on_record, &sums);
-    ring_buffer__consume(rings);
+    for (int i = 1; rings && !r && i < p->n_rings; i++)
+        r = ring_buffer__add(rings, p->ring_fds[i], on_record, all);
+    if (rings && !r)
+        ring_buffer__consume(rings);
     ring_buffer__free(rings);
-    *ret_ns = sums.n ? sums.total / (double)sums.n : 0;
-    return sums.n ? 0 : err__set(err, ENODATA, "the calibration's own region did not fire");
+    if (!rings || r)
+        r = err__set(err, r ? -r : code, "cannot map a ring: %s", strerror(r ? -r : code));
+    else if (!all->n)
+        r = err__set(err, ENODATA, "the calibration's own region did not fire");
+    else {
+        qsort(all->ns, all->n, sizeof(*all->ns), compare_doubles);
+        *ret_ns = all->ns[all->n / 2];
+    }
+    free(all);
+    return r;
 }
 
 /* Links of `program` over our two sites, for this process only. */
