@@ -178,7 +178,7 @@ static void print_text(const struct profile *p, const char *path, const struct c
     }
     putc('\n', out);
     if (c->samples || c->ticks_known)
-        fprintf(out, "%" PRIu64 " samples in regions of %" PRId64 " ticks\n", c->samples, c->ticks);
+        fprintf(out, "%" PRIu64 " samples, %" PRId64 " ticks\n", c->samples, c->ticks);
     text_columns(out, c);
     text_also(out, c);
     if (p->n_losses || p->n_processes || p->how_ended.len)

@@ -74,13 +74,13 @@ static int add_sample(struct lines *l, const struct rank *rank, struct binary **
 }
 
 /* Equal neighbours become one. */
-static void unite(struct column *spots, int (*compare)(const void *, const void *, void *))
+static void unite(struct column *spots, int (*compare)(const void *, const void *, void *), void *arg)
 {
     struct spot *list = spots->data;
     uint64_t n = 0;
 
     for (uint64_t i = 0; i < spots->n; i++) {
-        if (n && !compare(&list[n - 1], &list[i], NULL))
+        if (n && !compare(&list[n - 1], &list[i], arg))
             list[n - 1].samples += list[i].samples;
         else
             list[n++] = list[i];
@@ -125,16 +125,21 @@ static int compare_frames(const struct frame *a, const struct frame *b)
     return c ? c : compare_texts(a->function, b->function);
 }
 
-/* The whole chain counts: the same inlined line in two callers is two places. */
+/* The whole chain counts: the same inlined line in two callers is two places.  A table shows its two ends. */
 static int compare_places(const void *a, const void *b, void *arg)
 {
+    const struct lines *l = arg;
     const struct spot *x = a, *y = b;
 
-    (void)arg;
     if (x->region != y->region)
         return x->region < y->region ? -1 : 1;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
+    if (l->options->shape != VIEW_JSON) {
+        int c = compare_frames(&x->place.frames[0], &y->place.frames[0]);
+
+        return c ? c : compare_texts(x->place.frames[x->place.n - 1].function, y->place.frames[y->place.n - 1].function);
+    }
     for (unsigned i = 0; i < x->place.n && i < y->place.n; i++) {
         int c = compare_frames(&x->place.frames[i], &y->place.frames[i]);
 
@@ -160,7 +165,7 @@ static int compare_hot(const void *a, const void *b, void *arg)
         return x->rank < y->rank ? -1 : 1;
     if (x->samples != y->samples)
         return x->samples > y->samples ? -1 : 1;
-    return compare_places(a, b, NULL);
+    return compare_places(a, b, arg);
 }
 
 static void resolve(struct lines *l)
@@ -187,12 +192,12 @@ static int count_lines(struct lines *l)
     rc = rc ? rc : column__sort(&l->spots, compare_spots, NULL);
     if (rc)
         return rc;
-    unite(&l->spots, compare_spots);
+    unite(&l->spots, compare_spots, NULL);
     resolve(l);
-    rc = column__sort(&l->spots, compare_places, NULL);
+    rc = column__sort(&l->spots, compare_places, l);
     if (rc)
         return rc;
-    unite(&l->spots, compare_places);
+    unite(&l->spots, compare_places, l);
     return column__sort(&l->spots, compare_hot, l);
 }
 

@@ -97,7 +97,7 @@ static void fill_row(struct summary *s, struct cell *row, const struct region_st
     row[C_P95] = time_cell(r->has_percentiles, r->p95);
     row[C_P99] = time_cell(r->has_percentiles, r->p99);
     if (cost)
-        row[C_PROBE] = share((double)cost * (double)r->calls, (double)r->total);
+        row[C_PROBE] = share((double)cost * (double)r->calls, (double)shown_total(r));
     for (unsigned f = 0; f < N_CALL_FLAGS; f++)
         row[C_ABANDONED + f] = cell_int((int64_t)r->flagged[f]);
 }
