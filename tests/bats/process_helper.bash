@@ -28,6 +28,7 @@ teardown() {
         kill -KILL "$pid" 2>/dev/null || true
     done
     cd /
+    umount -l "${WORK:-}/disk" 2>/dev/null || true
     [ -z "${WORK:-}" ] || rm -rf "$WORK"
 }
 
