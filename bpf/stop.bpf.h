@@ -29,6 +29,27 @@ static __always_inline bool is_shell(const char *comm)
 }
 
 /*
+ * These wait for stops of their child (WUNTRACED), stop themselves with it and are continued by a shell alone: ours
+ * would leave them stopped for ever.  Nothing in the kernel tells how somebody is going to wait, so: by name.
+ */
+static __always_inline bool stops_with_child(const char *comm)
+{
+    u32 name[2] = {};
+
+    __builtin_memcpy(name, comm, sizeof(name));
+    switch (name[0]) {
+    case 0x6f647573: /* sudo */
+    case 0x73616f64: /* doas */
+        return (name[1] & 0xff) == 0;
+    case 0x756e7572: /* runuser */
+        return name[1] == 0x00726573;
+    case 0x69726373: /* script */
+        return (name[1] & 0xffffff) == 0x7470;
+    }
+    return (name[0] & 0xffffff) == 0x7573; /* su */
+}
+
+/*
  * A program that catches SIGCONT acts on ours as if a person had typed `fg`: mpirun passes it on to its ranks, and says
  * so, at each of the sixty libraries that it opens. An exec puts the handler back, so a program's start always passes.
  */
@@ -50,9 +71,11 @@ static __always_inline bool may_stop(struct task_struct *task)
 
     if (catches_sigcont(task))
         return false;
+    bpf_probe_read_kernel(comm, sizeof(comm), parent->comm);
+    if (stops_with_child(comm))
+        return false;
     if (task->signal->pids[PIDTYPE_PGID] == parent->signal->pids[PIDTYPE_PGID])
         return true;
-    bpf_probe_read_kernel(comm, sizeof(comm), parent->comm);
     return !is_shell(comm);
 }
 
