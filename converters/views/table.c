@@ -74,7 +74,9 @@ struct layout {
 
 static void drop_columns(const struct table *t, const struct screen *screen, struct layout *l, unsigned flexible)
 {
-    while (l->total - l->width[flexible] + NARROWEST_TEXT > screen->width) {
+    unsigned least = l->width[flexible] < NARROWEST_TEXT ? l->width[flexible] : NARROWEST_TEXT;
+
+    while (l->total - l->width[flexible] + least > screen->width) {
         unsigned worst = t->n_columns;
 
         for (unsigned c = 0; c < t->n_columns; c++) {
@@ -100,8 +102,7 @@ static void fit(const struct table *t, const struct screen *screen, struct layou
     }
     if (!screen->width || l->total <= screen->width || !l->width[flexible])
         return;
-    if (l->width[flexible] > NARROWEST_TEXT)
-        drop_columns(t, screen, l, flexible);
+    drop_columns(t, screen, l, flexible);
     room = l->total - l->width[flexible];
     if (l->total > screen->width) {
         unsigned narrow = screen->width > room + NARROWEST_TEXT ? screen->width - room : NARROWEST_TEXT;

@@ -213,13 +213,13 @@ PY
 
 @test "colours on a terminal only, and not with NO_COLOR; the table fits its width" {
     need script
-    script -qec "stty cols 60 </dev/tty; TERM=xterm '$SCOPE_REPORT' '$KIT/h5-ranks.h5'" /dev/null >tty </dev/null
-    grep -q $'\033\[1m' tty
+    script -qec "stty cols 60 </dev/tty; TERM=xterm '$SCOPE_REPORT' '$KIT/h5-ranks.h5'" /dev/null </dev/null >typed
+    grep -q $'\033\[1m' typed
     python3 - <<'PY'
 import re
-lines = [re.sub(r"\x1b\[\d*m|\r", "", line.rstrip("\n")) for line in open("tty", encoding="utf-8", newline="\n")]
+lines = [re.sub(r"\x1b\[\d*m|\r", "", line.rstrip("\n")) for line in open("typed", encoding="utf-8", newline="\n")]
 assert len(lines) > 5 and all(len(line) <= 60 or "too narrow" in line for line in lines), lines
 PY
-    script -qec "NO_COLOR=1 '$SCOPE_REPORT' '$KIT/h5-ranks.h5'" /dev/null >tty </dev/null
-    run ! grep -q $'\033' tty
+    script -qec "NO_COLOR=1 '$SCOPE_REPORT' '$KIT/h5-ranks.h5'" /dev/null </dev/null >typed
+    run ! grep -q $'\033' typed
 }

@@ -16,7 +16,10 @@ report() {
 # refused STATUS PART...: that status, nothing on stdout, one line on stderr with these parts
 refused() {
     [ "$status" -eq "$1" ] || { echo "status $status: $err"; return 1; }
-    [ -z "$out" ] && [ "$(wc -l <err)" -eq 1 ] || { echo "$out$err"; return 1; }
+    if [ -n "$out" ] || [ "$(wc -l <err)" -ne 1 ]; then
+        echo "$out$err"
+        return 1
+    fi
     shift
     for part in "$@"; do
         [[ $err == *"$part"* ]] || { echo "no '$part' in: $err"; return 1; }
