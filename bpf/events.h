@@ -50,6 +50,8 @@ enum sb_site_kind {
 	SB_SITE_DYNAMIC_END = 6,   /* by address, like SB_SITE_SCOPE_END */
 	SB_SITE_DYNAMIC_OPEN = 7,  /* operand is a pointer variable: its value is the name */
 	SB_SITE_DYNAMIC_CLOSE = 8, /* likewise: closes by name and stack pointer */
+	SB_SITE_NAMED_OPEN = 9,    /* of another provider: operand, a register or memory, holds the name's pointer */
+	SB_SITE_NAMED_CLOSE = 10,
 };
 
 /*
@@ -66,6 +68,18 @@ enum sb_site_kind {
 #define SB_COOKIE(region, kind, base, index, scale, offset)                                                   \
 	((sb_u64)(region) | (sb_u64)(kind) << 20 | (sb_u64)(base) << 24 | (sb_u64)(index) << 29 |             \
 	 (sb_u64)(scale) << 34 | (sb_u64)(sb_s64)(offset) << 36)
+
+/* What stands in place of the region where another provider's sites are named at run time: group 11 · provider 8 · 1. */
+#define SB_MAX_NAMED_GROUPS 2048   /* named sites of one provider in one file; for their balance of begins and ends */
+#define SB_MAX_NAMED_PROVIDERS 256 /* 0 is `scope` */
+#define SB_NAMED(group, provider, in_register) ((sb_u32)(group) << 9 | (sb_u32)(provider) << 1 | ((in_register) ? 1 : 0))
+#define SB_NAMED_GROUP(region) (((region) >> 9) & (SB_MAX_NAMED_GROUPS - 1))
+#define SB_NAMED_PROVIDER(region) (((region) >> 1) & (SB_MAX_NAMED_PROVIDERS - 1))
+#define SB_NAMED_IN_REGISTER(region) ((region) & 1)
+
+struct sb_balance {      /* map named_balance: group → how often its sites fired */
+	sb_u64 begins, ends;
+};
 
 /* Cookie of a loader's _dl_debug_state: distance to its r_debug, or (musl) to a pointer to it. */
 #define SB_LOADER_INDIRECT (1ull << 62)
@@ -125,6 +139,7 @@ enum sb_cold_type {
 	SB_COLD_NAME = 21,   /* a dynamic name got its id: struct sb_name */
 	SB_COLD_ENV = 22,    /* piece of the environment after an exec: struct sb_text */
 	SB_COLD_ARGV = 23,   /* piece of the command line after an exec */
+	SB_COLD_SEEN = 26,   /* -a: a process that ran already came to a probe or to an exec */
 	SB_COLD_LOADED = 25, /* libraries were mapped: struct sb_process, ino = hash of the set's names */
 	SB_COLD_THREAD_CPU = 24, /* final CPU time of a lane, exact: struct sb_lane_end */
 };
@@ -185,7 +200,7 @@ enum sb_lane_end_why { SB_END_EXIT = 1, SB_END_EXEC = 2, SB_END_DETACH = 3 };
 struct sb_name {
 	sb_u8 type;
 	sb_u8 len;
-	sb_u16 pad;
+	sb_u16 provider;     /* as SB_NAMED_PROVIDER; 0 = scope */
 	sb_u32 region;
 	char name[256];
 };

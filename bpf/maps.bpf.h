@@ -38,7 +38,8 @@ struct thread_state {
     u32 over;      /* open calls above SB_MAX_DEPTH: only counted */
     u32 inherited; /* the lowest frames came from the parent at fork */
     u32 overflowed; /* calls that were too deep, ever */
-    u64 pad;
+    u32 window, in_window; /* records written lately, see in_its_share() */
+    u32 crowded, pad;
     struct frame frames[SB_MAX_DEPTH];
 };
 
@@ -115,6 +116,7 @@ struct {
 
 struct name_key {
     char name[SB_NAME_MAX + 1]; /* 0 behind the end */
+    u32 provider;               /* one name of two providers is two regions */
 };
 
 struct {
@@ -129,6 +131,11 @@ struct {
 const volatile sb_u32 ring_shift __weak = 0;     /* ring of a CPU = cpu >> ring_shift */
 const volatile sb_u32 ring_bytes __weak = 4096;  /* of one hot ring */
 const volatile sb_u32 quiet_scope_ends __weak = 0; /* regions are filtered: an address of nobody is no surprise */
+
+const volatile sb_u32 track_all __weak = 0; /* -a: every process is recorded, nobody is stopped */
+const volatile sb_u32 filter_uid __weak = 0xffffffff;
+const volatile sb_u64 filter_cgroup __weak = 0; /* id of a cgroup v2 folder, 0 none … */
+const volatile sb_u32 filter_cgroup_level __weak = 0; /* … and how deep it lies below the root */
 
 sb_u32 next_lane __weak = 0;
 sb_u32 next_dynamic __weak = 0;

@@ -53,10 +53,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     if (child_pid == pid)
         return 0; /* a thread */
     t = bpf_map_lookup_elem(&tracked, &pid);
-    if (!t || !(t->flags & SB_TRACK_FOLLOW))
+    if (t ? !(t->flags & SB_TRACK_FOLLOW) : !track_all || !passes_filters(parent))
         return 0;
     next.start_time = child->start_time;
-    next.flags = t->flags;
+    next.flags = t ? t->flags : SB_TRACK_FOLLOW;
     if (bpf_map_update_elem(&tracked, &child_pid, &next, BPF_ANY)) {
         count_lost(child_pid, 0, 0, SB_LOST_STORAGE);
         return 0;
@@ -143,6 +143,8 @@ int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binp
     u32 dropped, exec;
     bool halt = false;
 
+    if (!t && track_all)
+        t = adopt(task, pid);
     if (!t)
         return 0;
     dropped = end_image(task, SB_END_EXEC, now);

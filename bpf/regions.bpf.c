@@ -142,33 +142,37 @@ static __always_inline u32 new_name(struct name_key *key, u32 len)
     }
     r->type = SB_COLD_NAME;
     r->len = len;
-    r->pad = 0;
+    r->provider = key->provider;
     r->region = id;
     bpf_probe_read_kernel(r->name, sizeof(r->name), key->name);
     bpf_ringbuf_submit(r, 0);
     return id;
 }
 
-static __always_inline u32 dynamic_region(struct pt_regs *ctx, u64 operand, u32 pid, u32 lane)
+/* The region that is called as the text at `address`; 0 is no text. */
+static __always_inline u32 named_region(struct name_key *key, const char *address, u32 pid, u32 lane)
 {
-    struct name_key key = {};
-    const char *address = NULL;
-    long n = -1;
+    long n = address ? read_name(key, address) : -1;
     u32 *found;
 
-    if (!bpf_copy_from_user(&address, sizeof(address), (void *)operand))
-        n = read_name(&key, address);
     if (n < 0) {
         count_lost(pid, lane, SB_REGION_OTHER, SB_LOST_NAME);
         return SB_REGION_OTHER;
     }
-    found = bpf_map_lookup_elem(&dynamic_names, &key);
+    found = bpf_map_lookup_elem(&dynamic_names, key);
     if (found)
         return *found;
-    u32 id = new_name(&key, n ? n - 1 : 0);
+    u32 id = new_name(key, n ? n - 1 : 0);
     if (id == SB_REGION_OTHER)
         count_lost(pid, lane, SB_REGION_OTHER, SB_LOST_NAME);
     return id;
+}
+
+static __always_inline u64 read_pointer(u64 address)
+{
+    u64 value = 0;
+
+    return bpf_copy_from_user(&value, sizeof(value), (void *)address) ? 0 : value;
 }
 
 /* Sites whose name is known at run time only. */
@@ -179,6 +183,7 @@ int dynamic_site(struct pt_regs *ctx)
     struct task_struct *task = bpf_get_current_task_btf();
     u32 pid = task->tgid;
     struct thread_state *st = thread_of(task, pid, true);
+    struct name_key key = {};
     u64 cookie, operand;
     u32 region, kind;
 
@@ -187,12 +192,60 @@ int dynamic_site(struct pt_regs *ctx)
     cookie = bpf_get_attach_cookie(ctx);
     operand = operand_address(ctx, cookie);
     kind = SB_COOKIE_KIND(cookie);
-    region = dynamic_region(ctx, operand, pid, st->lane);
+    region = named_region(&key, (const char *)read_pointer(operand), pid, st->lane);
     if (kind == SB_SITE_DYNAMIC_BEGIN)
         begin(st, pid, region | BY_SCOPE, operand, STACK_POINTER(ctx));
     else if (kind == SB_SITE_DYNAMIC_OPEN)
         begin(st, pid, region, INSTRUCTION_POINTER(ctx), STACK_POINTER(ctx));
     else if (kind == SB_SITE_DYNAMIC_CLOSE)
+        end_by_name(st, pid, region, STACK_POINTER(ctx), now);
+    return 0;
+}
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, SB_MAX_NAMED_GROUPS);
+    __type(key, u32);
+    __type(value, struct sb_balance);
+} named_balance SEC(".maps");
+
+static __always_inline void count_balance(u32 group, bool is_begin)
+{
+    struct sb_balance *b = bpf_map_lookup_elem(&named_balance, &group);
+
+    if (b)
+        __sync_fetch_and_add(is_begin ? &b->begins : &b->ends, 1);
+}
+
+/*
+ * Sites of other providers whose argument names the region. An interpreter runs many of its functions in one frame of
+ * the machine: a begin with the stack pointer of an open call proves nothing here, so each depth is an identity.
+ */
+SEC("uprobe.s")
+int named_site(struct pt_regs *ctx)
+{
+    u64 now = bpf_ktime_get_ns();
+    struct task_struct *task = bpf_get_current_task_btf();
+    u32 pid = task->tgid;
+    struct thread_state *st = thread_of(task, pid, true);
+    struct name_key key = {};
+    u64 cookie, name;
+    u32 region, what;
+    bool is_begin;
+
+    if (!st)
+        return 0;
+    cookie = bpf_get_attach_cookie(ctx);
+    what = SB_COOKIE_REGION(cookie);
+    is_begin = SB_COOKIE_KIND(cookie) == SB_SITE_NAMED_OPEN;
+    count_balance(SB_NAMED_GROUP(what), is_begin);
+    key.provider = SB_NAMED_PROVIDER(what);
+    name = SB_NAMED_IN_REGISTER(what) ? dwarf_register(ctx, SB_COOKIE_BASE(cookie))
+                                      : read_pointer(operand_address(ctx, cookie));
+    region = named_region(&key, (const char *)name, pid, st->lane);
+    if (is_begin)
+        begin(st, pid, region, st->depth, STACK_POINTER(ctx));
+    else
         end_by_name(st, pid, region, STACK_POINTER(ctx), now);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A timer tick on a watched thread: where it is in its own code, and in which region. */
-#include "stack.bpf.h"
+#include "threads.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 static __always_inline bool in_kernel(struct bpf_perf_event_data *ctx)
@@ -16,6 +16,8 @@ static __always_inline bool in_kernel(struct bpf_perf_event_data *ctx)
 #define USER_IP(regs) ((regs)->pc)
 #endif
 
+#define PF_KTHREAD 0x00200000
+
 SEC("perf_event")
 int sample_tick(struct bpf_perf_event_data *ctx)
 {
@@ -27,8 +29,11 @@ int sample_tick(struct bpf_perf_event_data *ctx)
     void *ring;
     u32 region = SB_REGION_NONE, lane = 0, depth;
 
-    if (!bpf_map_lookup_elem(&tracked, &pid))
-        return 0;
+    if (!bpf_map_lookup_elem(&tracked, &pid)) {
+        if (!track_all || !pid || task->flags & PF_KTHREAD || !passes_filters(task))
+            return 0;
+        adopt(task, pid);
+    }
     st = bpf_task_storage_get(&threads, task, 0, 0);
     if (st && st->lane) {
         lane = st->lane;

@@ -35,6 +35,48 @@ static __always_inline int name_lane(struct thread_state *st, struct task_struct
     return 0;
 }
 
+static __always_inline struct sb_process *reserve_process(struct task_struct *task, u8 type)
+{
+    struct sb_process *r = bpf_ringbuf_reserve(&cold_ring, sizeof(*r), 0);
+
+    if (!r) {
+        count_lost(task->tgid, 0, 0, SB_LOST_COLD);
+        return NULL;
+    }
+    __builtin_memset(r, 0, sizeof(*r));
+    r->type = type;
+    r->pid = task->tgid;
+    r->inner_pid = inner_pid(task->group_leader);
+    r->time = bpf_ktime_get_ns();
+    r->start_time = task->group_leader->start_time;
+    bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
+    return r;
+}
+
+/* Whether -a's filters let the current process through. */
+static __always_inline bool passes_filters(struct task_struct *task)
+{
+    if (filter_uid != 0xffffffff && task->real_cred->uid.val != filter_uid)
+        return false;
+    return !filter_cgroup || bpf_get_current_ancestor_cgroup_id(filter_cgroup_level) == filter_cgroup;
+}
+
+/* -a: the current process is met for the first time. */
+static __always_inline struct sb_tracked *adopt(struct task_struct *task, u32 pid)
+{
+    struct sb_tracked next = { .start_time = task->group_leader->start_time, .flags = SB_TRACK_FOLLOW };
+    struct sb_process *r;
+
+    if (!passes_filters(task) || bpf_map_update_elem(&tracked, &pid, &next, BPF_NOEXIST))
+        return bpf_map_lookup_elem(&tracked, &pid);
+    r = reserve_process(task, SB_COLD_SEEN);
+    if (r) {
+        r->parent = task->group_leader->real_parent->tgid;
+        bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+    }
+    return bpf_map_lookup_elem(&tracked, &pid);
+}
+
 /* The state of the current thread if its process is tracked; made when `make` is set. */
 static __always_inline struct thread_state *thread_of(struct task_struct *task, u32 pid, bool make)
 {
@@ -46,6 +88,8 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task, 
         if (!make)
             return NULL;
         t = bpf_map_lookup_elem(&tracked, &pid);
+        if (!t && track_all)
+            t = adopt(task, pid);
         if (!t)
             return NULL;
         st = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -82,24 +126,6 @@ static __always_inline void end_lane(struct thread_state *st, struct task_struct
     r->depth_overflow = st->overflowed;
     bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
     bpf_ringbuf_submit(r, 0);
-}
-
-static __always_inline struct sb_process *reserve_process(struct task_struct *task, u8 type)
-{
-    struct sb_process *r = bpf_ringbuf_reserve(&cold_ring, sizeof(*r), 0);
-
-    if (!r) {
-        count_lost(task->tgid, 0, 0, SB_LOST_COLD);
-        return NULL;
-    }
-    __builtin_memset(r, 0, sizeof(*r));
-    r->type = type;
-    r->pid = task->tgid;
-    r->inner_pid = inner_pid(task->group_leader);
-    r->time = bpf_ktime_get_ns();
-    r->start_time = task->group_leader->start_time;
-    bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
-    return r;
 }
 
 #endif

@@ -47,7 +47,7 @@ enum capture_type {
 	/* u image · u from (image that it forked from or executed in, 0: was running already) · u how (enum
 	 * capture_image_how) · u pid · u inner pid · u parent pid · u exec number · s process start · s time ·
 	 * b executable's path · u argc, argc × b · u n, n × {b name, b value} (variables that name a rank, and
-	 * OMP_NUM_THREADS) · b comm */
+	 * OMP_NUM_THREADS) · b comm · u filtered (1: --filter-comm leaves it out: no rank, no calls, no samples) */
 	CAPTURE_IMAGE = 4,
 	/* u image · s time · u status as wait() reports it · u calls that it inherited at fork and that never became visible */
 	CAPTURE_IMAGE_END = 5,

@@ -191,7 +191,7 @@ static int measure(struct programs *p, unsigned n, bool all, struct pair_cost *r
 
 int calibrate__measure(const struct options *options, unsigned n, bool all, struct pair_cost *ret, struct err *err)
 {
-    struct programs_config config = { .buffer = 8u << 20, .uprobes = options->uprobes };
+    struct programs_config config = { .buffer = 8u << 20, .uprobes = options->uprobes, .filter_uid = 0xffffffff };
     struct programs *p;
     int r = programs__load(&config, &p, err);
 

@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -134,6 +135,7 @@ static void put_image(struct follow *f, const struct process *p, uint32_t from, 
     process_text__put_arguments(&p->arguments, f->config.full, b);
     process_text__put_ranks(&p->environment, b);
     capture_put_bytes(b, p->comm, strnlen(p->comm, sizeof(p->comm)));
+    capture_put_u(b, f->config.filters && !filters__comm(f->config.filters, p->comm, sizeof(p->comm)));
     follow__put(f, CAPTURE_IMAGE);
 }
 
@@ -175,6 +177,32 @@ static void on_fork(struct follow *f, const struct sb_process *r)
         p->path = parent->path ? strdup(parent->path) : NULL;
     }
     put_image(f, p, parent ? parent->image : 0, CAPTURE_IMAGE_FORK);
+}
+
+static void read_exe(struct process *p);
+
+/* -a: a process that ran already came to a probe. */
+static void on_seen(struct follow *f, const struct sb_process *r)
+{
+    struct process *p = follow__process(f, r->pid);
+
+    if (p && !p->dead)
+        return;
+    p = follow__new_process(f, r->pid);
+    if (!p) {
+        msg__error("out of memory: process %u is not followed", r->pid);
+        return;
+    }
+    p->inner_pid = r->inner_pid;
+    p->parent = r->parent;
+    p->start_time = r->start_time;
+    p->image_time = r->time;
+    p->image = ++f->next_image;
+    memcpy(p->comm, r->comm, sizeof(p->comm));
+    read_exe(p);
+    process_text__read(&p->arguments, (pid_t)p->pid, "cmdline");
+    process_text__read(&p->environment, (pid_t)p->pid, "environ");
+    put_image(f, p, 0, CAPTURE_IMAGE_RUNNING);
 }
 
 static void read_exe(struct process *p)
@@ -378,6 +406,8 @@ static int on_record(void *arg, void *data, size_t size)
         on_exec(f, data);
     else if (size == sizeof(struct sb_process) && *type == SB_COLD_EXIT)
         on_process_exit(f, data);
+    else if (size == sizeof(struct sb_process) && *type == SB_COLD_SEEN)
+        on_seen(f, data);
     else if (size == sizeof(struct sb_process) && *type == SB_COLD_LOADED)
         on_loaded(f, data);
     else if (size == sizeof(struct sb_lane) && *type == SB_COLD_LANE)
@@ -470,7 +500,8 @@ int follow__add_command(struct follow *f, pid_t pid, struct err *err)
 
     p->start_time = proc_stat__read(pid, &stat) ? 1 : start_time(&stat);
     p->parent = (uint32_t)getpid();
-    return programs__track(f->config.programs, pid, p->start_time, SB_TRACK_FOLLOW | SB_TRACK_STOP, err);
+    return programs__track(f->config.programs, pid, p->start_time,
+                           SB_TRACK_FOLLOW | (f->config.everyone ? 0 : SB_TRACK_STOP), err);
 }
 
 static const char *variable(char *const *environment, const char *name)
@@ -532,6 +563,24 @@ int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *
     if (!r && (proc_stat__read(pid, &again) || again.start_ticks != stat.start_ticks || again.state == 'Z'))
         return err__set(err, ESRCH, "process %d ended while it was attached", (int)pid);
     return r;
+}
+
+int follow__add_everyone(struct follow *f, struct err *err)
+{
+    DIR *proc = opendir("/proc");
+    struct err one;
+
+    if (!proc)
+        return err__set(err, errno, "cannot list the processes of the machine: %s", strerror(errno));
+    for (struct dirent *e; (e = readdir(proc));) {
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (pid <= 0 || pid == getpid() || follow__process(f, (uint32_t)pid) || !filters__running(f->config.filters, pid))
+            continue;
+        if (follow__add_running(f, pid, true, &one) && one.text[0])
+            msg__trace("%s", one.text); /* it ended, or is a thread of the kernel */
+    }
+    closedir(proc);
+    return 0;
 }
 
 void follow__finish(struct follow *f)

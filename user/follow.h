@@ -8,6 +8,7 @@
 
 #include "attach.h"
 #include "capture_writer.h"
+#include "filters.h"
 #include "sideband.h"
 
 struct follow;
@@ -19,6 +20,8 @@ struct follow_config {
     struct capture_writer *writer;
     bool by_pid;        /* links are for one process each (-p), else for every process that maps the file */
     bool full;          /* command lines may be written */
+    bool everyone;      /* -a: nobody is stopped */
+    const struct filters *filters;
 };
 
 struct follow_totals {
@@ -42,6 +45,9 @@ int follow__add_command(struct follow *f, pid_t pid, struct err *err);
 int follow__prepare(struct follow *f, int fd, const char *path, char *const *environment, struct err *err);
 /* A process that runs already (-p): its mapped files, then itself. */
 int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *err);
+
+/* -a: every process that runs now and passes the filters. */
+int follow__add_everyone(struct follow *f, struct err *err);
 
 void follow__consume(struct follow *f);             /* the cold ring */
 void follow__on_sideband(void *arg, const struct sideband_event *event); /* arg: the follow */

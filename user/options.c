@@ -291,14 +291,18 @@ static int check_target(const struct options *o, struct err *err)
 
     if (o->command && o->n_pids)
         return err__set(err, EINVAL, "a command and --pid do not go together: type one of them");
-    if (needs_none || o->command || o->n_pids || o->list_what)
+    if (o->all && o->n_pids)
+        return err__set(err, EINVAL, "--all and --pid do not go together: --all records those processes too");
+    if (!o->all && (o->filter_user || o->filter_cgroup || o->filter_comm.n))
+        return err__set(err, EINVAL, "--filter-user, --filter-comm and --filter-cgroup choose among the processes of --all");
+    if (needs_none || o->command || o->n_pids || o->list_what || (o->all && o->action == ACTION_RECORD))
         return 0;
     if (o->action == ACTION_LIST)
         return err__set(err, EINVAL,
                         "nothing to look at: type scope-bpf --list -- PROGRAM, or scope-bpf "
                         "--list -p PID");
     return err__set(err, EINVAL,
-                    "nothing to record: type scope-bpf -- COMMAND, or scope-bpf -p PID; --help "
+                    "nothing to record: type scope-bpf -- COMMAND, scope-bpf -p PID, or scope-bpf -a; --help "
                     "shows more");
 }
 
@@ -327,7 +331,7 @@ static int finish(struct options *o, struct err *err)
         return 0;
     if (!o->samples)
         o->format_sps = false;
-    o->follow = o->command != NULL;
+    o->follow = o->follow_choice ? o->follow_choice == 1 : o->command || o->all;
     r = check_target(o, err);
     return r ? r : check_output(o, err);
 }

@@ -46,7 +46,11 @@ struct options {
     bool keep_capture, fail_on_loss;
     const char *run_as, *label;
     bool metadata_full;
-    bool follow; /* children: on for a command, off for -p */
+    bool all;             /* every process of the machine */
+    bool follow;          /* children: on for a command and -a, off for -p */
+    int follow_choice;    /* --follow: 0 auto, 1 yes, 2 no */
+    const char *filter_user, *filter_cgroup;
+    struct string_list filter_comm;
     bool quiet;
     int verbose;
     enum uprobe_road uprobes; /* --uprobes auto|multi|perf */

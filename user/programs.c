@@ -127,6 +127,10 @@ static int load(struct programs *p, const struct programs_config *config, struct
     p->skel->rodata->ring_shift = shift;
     p->skel->rodata->ring_bytes = (uint32_t)p->ring_bytes;
     p->skel->rodata->quiet_scope_ends = config->quiet_scope_ends;
+    p->skel->rodata->track_all = config->track_all;
+    p->skel->rodata->filter_uid = config->filter_uid;
+    p->skel->rodata->filter_cgroup = config->filter_cgroup;
+    p->skel->rodata->filter_cgroup_level = config->filter_cgroup_level;
     bpf_map__set_max_entries(p->skel->maps.hot_rings, (uint32_t)p->n_rings);
     int r = choose_road(p, config->uprobes, err);
     if (r)

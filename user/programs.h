@@ -24,6 +24,10 @@ struct programs_config {
     size_t buffer;   /* bytes for all hot rings together; rounded so that each is a power of two of pages */
     enum uprobe_road uprobes;
     bool quiet_scope_ends;
+    bool track_all;      /* -a, through these filters: */
+    uint32_t filter_uid; /* 0xffffffff none */
+    uint64_t filter_cgroup;
+    uint32_t filter_cgroup_level;
 };
 
 /* Opens and loads.  -errno with a line that says which facility is missing; `scope-bpf --check` tells more. */

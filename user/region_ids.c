@@ -14,6 +14,8 @@ struct region_ids {
     struct arena *arena;
     struct names names; /* static regions: entry i has id SB_REGION_FIRST + i */
     struct capture_buf fresh;
+    const char *providers[SB_MAX_NAMED_PROVIDERS]; /* 0 is `scope` */
+    uint32_t n_providers;
 };
 
 struct region_ids *region_ids__create(const struct options *options)
@@ -28,6 +30,7 @@ struct region_ids *region_ids__create(const struct options *options)
         return NULL;
     }
     names__init(&ids->names, ids->arena);
+    ids->providers[ids->n_providers++] = "scope";
     return ids;
 }
 
@@ -102,13 +105,28 @@ int region_ids__get(struct region_ids *ids, const char *provider, const char *na
     return 0;
 }
 
-int region_ids__add_dynamic(struct region_ids *ids, uint32_t id, const char *name, size_t len)
+int region_ids__provider(struct region_ids *ids, const char *name, uint32_t *ret)
+{
+    for (*ret = 0; *ret < ids->n_providers; ++*ret)
+        if (!strcmp(ids->providers[*ret], name))
+            return 0;
+    if (ids->n_providers == SB_MAX_NAMED_PROVIDERS)
+        return -E2BIG;
+    ids->providers[*ret] = arena__copy(ids->arena, name, strlen(name));
+    if (!ids->providers[*ret])
+        return -ENOMEM;
+    ids->n_providers++;
+    return 0;
+}
+
+int region_ids__add_dynamic(struct region_ids *ids, uint32_t id, uint32_t provider, const char *name, size_t len)
 {
     uint32_t n = id - SB_REGION_FIRST_DYNAMIC;
 
-    if (id < SB_REGION_FIRST_DYNAMIC || n >= SB_MAX_DYNAMIC)
+    if (id < SB_REGION_FIRST_DYNAMIC || n >= SB_MAX_DYNAMIC || provider >= ids->n_providers)
         return -EINVAL;
-    announce(ids, id, region_ids__wanted(ids, "scope", name, len) ? 1 : 3, "scope", name, len, NULL, -1);
+    const char *of = ids->providers[provider];
+    announce(ids, id, region_ids__wanted(ids, of, name, len) ? 1 : 3, of, name, len, NULL, -1);
     return 0;
 }
 

@@ -19,8 +19,13 @@ bool region_ids__filtering(const struct region_ids *ids);
 /* Find or add.  -E2BIG above SB_MAX_REGIONS, -ENOMEM. */
 int region_ids__get(struct region_ids *ids, const char *provider, const char *name, size_t len, const char *file,
                     int32_t line, uint32_t *ret_id);
-/* A name met at run time got its number in BPF.  One that the filters keep out is announced as hidden. */
-int region_ids__add_dynamic(struct region_ids *ids, uint32_t id, const char *name, size_t len);
+/*
+ * A name met at run time got its number in BPF.  One that the filters keep out is announced as hidden.  `provider` is
+ * the number of region_ids__provider, 0 for `scope`.
+ */
+int region_ids__add_dynamic(struct region_ids *ids, uint32_t id, uint32_t provider, const char *name, size_t len);
+/* The number of a provider whose regions are named at run time, from 1. -E2BIG above SB_MAX_NAMED_PROVIDERS. */
+int region_ids__provider(struct region_ids *ids, const char *name, uint32_t *ret);
 
 /* Payload of a REGIONS block with what is new since the last time; false: nothing new. */
 bool region_ids__take_new(struct region_ids *ids, struct capture_buf *b);

@@ -92,16 +92,19 @@ static int keep(struct sampler *s, int fd)
     return 0;
 }
 
-static int add(struct sampler *s, struct perf_event_attr *attr, pid_t tid, struct err *err)
+/* One of tid and cpu is -1. */
+static int add(struct sampler *s, struct perf_event_attr *attr, pid_t tid, int cpu, struct err *err)
 {
-    int fd = perf_open(attr, tid, -1, -1);
+    const char *what = tid < 0 ? "CPU" : "thread";
+    int number = tid < 0 ? cpu : (int)tid, fd = perf_open(attr, tid, cpu, -1);
+
     if (fd < 0)
-        return err__set(err, errno, "cannot sample thread %d: %s%s", (int)tid, strerror(errno),
+        return err__set(err, errno, "cannot sample %s %d: %s%s", what, number, strerror(errno),
                         errno == EACCES || errno == EPERM ? " (run it with sudo, or with --no-samples)" : "");
     if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->program_fd) || keep(s, fd)) {
         int code = errno;
         close(fd);
-        return err__set(err, code, "cannot sample thread %d: %s", (int)tid, strerror(code));
+        return err__set(err, code, "cannot sample %s %d: %s", what, number, strerror(code));
     }
     if (attr->disabled && !attr->enable_on_exec)
         ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -115,7 +118,7 @@ int sampler__add_command(struct sampler *s, pid_t pid, struct err *err)
     init_attr(s, &attr);
     attr.disabled = 1;
     attr.enable_on_exec = 1;
-    return add(s, &attr, pid, err);
+    return add(s, &attr, pid, -1, err);
 }
 
 int sampler__add_process(struct sampler *s, pid_t pid, bool follow, struct err *err)
@@ -134,12 +137,29 @@ int sampler__add_process(struct sampler *s, pid_t pid, bool follow, struct err *
         return err__set(err, errno, "cannot list the threads of process %d: %s", (int)pid, strerror(errno));
     for (struct dirent *e; (e = readdir(dir));) {
         pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-        int one = tid > 0 ? add(s, &attr, tid, err) : 0;
+        int one = tid > 0 ? add(s, &attr, tid, -1, err) : 0;
         if (one && one != -ESRCH) /* a thread that ended meanwhile is no failure */
             r = one;
     }
     closedir(dir);
     return s->n > before ? 0 : r ? r : err__set(err, ESRCH, "process %d ended before it could be sampled", (int)pid);
+}
+
+int sampler__add_machine(struct sampler *s, struct err *err)
+{
+    struct perf_event_attr attr;
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    int r = 0;
+
+    init_attr(s, &attr);
+    attr.inherit = 0;
+    attr.exclude_idle = 1;
+    attr.disabled = 1;
+    for (int cpu = 0; !r && cpu < cpus; cpu++) {
+        r = add(s, &attr, -1, cpu, err);
+        r = r == -ENODEV || r == -ENXIO ? 0 : r; /* offline */
+    }
+    return r;
 }
 
 const char *sampler__event(const struct sampler *s)

@@ -19,6 +19,9 @@ int sampler__add_command(struct sampler *s, pid_t pid, struct err *err);
 /* All threads of a running process, and their future ones; children only with `follow`. */
 int sampler__add_process(struct sampler *s, pid_t pid, bool follow, struct err *err);
 
+/* -a: every CPU, whatever runs there; an idle one costs nothing. */
+int sampler__add_machine(struct sampler *s, struct err *err);
+
 const char *sampler__event(const struct sampler *s); /* "cpu-clock" or "cycles" */
 int sampler__hz(const struct sampler *s);            /* what the kernel lets us have */
 

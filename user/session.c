@@ -58,6 +58,7 @@ struct session {
     struct sampler *sampler;
     struct guardian *guardian;
     struct losses *losses;
+    struct filters filters;
     struct pair_cost cost;
     uint64_t start, end, last_flush, last_losses;
     bool released, finish, recorder_died;
@@ -108,6 +109,7 @@ static int start_unprivileged(struct session *s, struct err *err)
 
     r = r ? r : identity__create(s->options->run_as, &s->who, err);
     r = r ? r : check_pids(s->options, err);
+    r = r ? r : filters__init(&s->filters, s->options, err);
     r = r ? r : recorder__start(s->options, s->who, &s->recorder, &fd, err);
     return r ? r : capture_writer__create(fd, on_dropped, s, &s->writer, err);
 }
@@ -118,7 +120,11 @@ static int load_programs(struct session *s, struct err *err)
     if (!s->ids)
         return err__set(err, ENOMEM, "out of memory");
     struct programs_config config = { .buffer = s->options->buffer, .uprobes = s->options->uprobes,
-                                      .quiet_scope_ends = region_ids__filtering(s->ids) };
+                                      .quiet_scope_ends = region_ids__filtering(s->ids),
+                                      .track_all = s->options->all,
+                                      .filter_uid = s->filters.uid,
+                                      .filter_cgroup = s->filters.cgroup,
+                                      .filter_cgroup_level = s->filters.cgroup_level };
     int r = calibrate__measure(s->options, 2000, false, &s->cost, err);
 
     r = r ? r : programs__load(&config, &s->programs, err);
@@ -128,7 +134,7 @@ static int load_programs(struct session *s, struct err *err)
     if (!s->attach)
         return err__set(err, ENOMEM, "out of memory");
     attach__set_say(s->attach, say_warning, NULL);
-    if (s->options->command)
+    if (s->options->command && !s->options->all)
         attach__watch_loaders(s->attach);
     s->losses = losses__create(s->programs);
     if (!s->losses)
@@ -140,7 +146,9 @@ static int start_watching(struct session *s, struct err *err)
 {
     struct follow_config config = { .programs = s->programs, .attach = s->attach, .ids = s->ids, .writer = s->writer,
                                     .by_pid = s->options->n_pids > 0 && !s->options->follow,
-                                    .full = s->options->metadata_full };
+                                    .full = s->options->metadata_full,
+                                    .everyone = s->options->all,
+                                    .filters = s->options->all ? &s->filters : NULL };
     int r = drain__create(s->programs, s->ids, s->writer, &s->drain, err);
 
     r = r ? r : follow__create(&config, &s->follow, err);
@@ -187,9 +195,16 @@ static int attach_command(struct session *s, struct err *err)
         close(fd);
     free(environment);
     r = follow__add_command(s->follow, target__pid(s->target), err);
-    if (!r && s->sampler)
+    if (!r && s->sampler && !s->options->all)
         r = sampler__add_command(s->sampler, target__pid(s->target), err);
     return r;
+}
+
+static int attach_everyone(struct session *s, struct err *err)
+{
+    int r = follow__add_everyone(s->follow, err);
+
+    return !r && s->sampler ? sampler__add_machine(s->sampler, err) : r;
 }
 
 static int attach_processes(struct session *s, struct err *err)
@@ -209,7 +224,7 @@ static int attach_processes(struct session *s, struct err *err)
         else
             there++;
     }
-    return there ? 0 : r;
+    return there || s->options->all ? 0 : r;
 }
 
 static void tell_bystanders(const struct session *s)
@@ -233,13 +248,15 @@ static int begin(struct session *s, struct err *err)
                          s->sampler ? sampler__event(s->sampler) : NULL);
     free(environment);
     r = s->target ? attach_command(s, err) : attach_processes(s, err);
+    if (!r && s->options->all)
+        r = attach_everyone(s, err);
     flush_regions(s);
     if (r)
         return r;
     msg__detail("attached %zu sites of %zu regions", attach__sites(s->attach), region_ids__count(s->ids));
-    if (s->target)
+    if (s->target && !s->options->all)
         tell_bystanders(s);
-    else
+    else if (!s->target && !s->options->all)
         tell_if_nothing(s);
     capture_writer__flush(s->writer);
     if (s->target) {
@@ -384,7 +401,7 @@ static void record(struct session *s)
         housekeeping(s);
         if (time_is_over(s))
             end_recording(s, "duration");
-        if (!s->target && !follow__any_alive(s->follow))
+        if (!s->target && !s->options->all && !follow__any_alive(s->follow))
             end_recording(s, "process ended");
     }
     status__stop();
@@ -493,6 +510,7 @@ static void tear_down(struct session *s)
     region_ids__destroy(s->ids);
     target__destroy(s->target);
     recorder__destroy(s->recorder);
+    filters__deinit(&s->filters);
     identity__destroy(s->who);
     signals__destroy(s->signals);
 }
