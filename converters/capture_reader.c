@@ -101,6 +101,8 @@ static ssize_t fill_window(struct capture_reader *r, size_t need)
     want = need - left + WINDOW_STEP;
     if (want > r->state.size - behind)
         want = (size_t)(r->state.size - behind);
+    if (!left && !want)
+        return 0;
     if (left)
         memmove(r->window.data, r->window.data + used, left);
     r->window_at = r->state.offset;

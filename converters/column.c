@@ -11,6 +11,7 @@
 
 #define INSERTION_RUN 12
 
+int64_t column__nothing[1];
 static char *folder;
 
 void column__set_folder(const char *path)

@@ -34,13 +34,16 @@ int column__append_i64(struct column *c, int64_t v);
 int column__append_many(struct column *c, const void *elements, uint64_t n); /* n elements copied to the end */
 int column__fill_i64(struct column *c, uint64_t n, int64_t value); /* appends value until it has n elements */
 
+/* Stands for the elements of a column that has none: pointer arithmetic wants something to begin with. */
+extern int64_t column__nothing[1];
+
 static inline int64_t *column_i64(const struct column *c)
 {
-    return (int64_t *)c->data;
+    return c->data ? (int64_t *)c->data : column__nothing;
 }
 static inline uint8_t *column_u8(const struct column *c)
 {
-    return (uint8_t *)c->data;
+    return c->data ? (uint8_t *)c->data : (uint8_t *)column__nothing;
 }
 
 /*

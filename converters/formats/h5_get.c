@@ -429,6 +429,6 @@ void h5_get__column_table(struct h5_reader *r, hid_t in, const struct record_tab
         return;
     if (column__resize(to, n))
         h5_get__no_memory(r);
-    else
+    else if (n)
         get_all_fields(r, group, table, n, to->data);
 }

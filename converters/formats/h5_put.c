@@ -202,7 +202,7 @@ void h5_put__fields(struct h5_writer *w, hid_t in, const struct record_table *ta
 {
     for (size_t i = 0; i < table->n_fields; i++) {
         const struct record_field *field = &table->fields[i];
-        const char *first = (const char *)records + field->offset;
+        const char *first = n ? (const char *)records + field->offset : NULL;
 
         if (field->kind == RECORD_TEXT)
             put_text_field(w, in, field->name, n, (const struct text *)first, table->width);

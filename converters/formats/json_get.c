@@ -82,7 +82,8 @@ struct text json_get__hex(struct json_reader *r)
 
         if (high < 0 || low < 0)
             json_in__fail(&r->j, "something else than hexadecimal digits");
-        r->text.s[i] = (char)(high << 4 | low);
+        else
+            r->text.s[i] = (char)(high << 4 | low);
     }
     if (r->j.code)
         return text;

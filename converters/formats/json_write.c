@@ -446,7 +446,7 @@ static void put_samples(struct json_writer *w, const struct rank *rank)
     put_records(w, &record_modules, rank->n_modules, rank->modules);
     for (size_t k = 0; k < record_samples.n_fields; k++) {
         const struct record_field *field = &record_samples.fields[k];
-        const char *first = (const char *)rank->samples.data + field->offset;
+        const char *first = rank->samples.n ? (const char *)rank->samples.data + field->offset : NULL;
 
         json_out__key(j, field->name);
         json_out__open(j, '[');

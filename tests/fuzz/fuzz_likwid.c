@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "converters/formats/formats.h"
+
+#define FUZZ_FORMAT format_likwid
+#include "fuzz_format.h"
