@@ -4,6 +4,7 @@
 #include "bpf/events.h"
 #include "children.h"
 #include "proc_stat.h"
+#include "proc_status.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -24,7 +25,9 @@ struct guardian {
 };
 
 enum { MAP_FD, COLLECTOR_FD, N_FDS }; /* what the guardian has open, and nothing else */
-enum { BATCH = 64, LAST_ROUNDS = 40, LAST_TICK_MS = 10 };
+enum { BATCH = 64, LAST_ROUNDS = 40, SHORT_TICK_MS = 10 };
+
+#define SETTLED_NS 100000000ull /* a signal sent so long ago has done what it does */
 
 /* ---- in the guardian -------------------------------------------------------------------------------------- */
 
@@ -49,26 +52,38 @@ static int collect(sb_u32 pids[BATCH])
     return n;
 }
 
+/* Stopped, or about to be. */
+static bool is_stopped(pid_t pid, char state)
+{
+    struct proc_status status;
+
+    return state == 'T' || (!proc_status__read(pid, &status) && status.pending & 1ull << (SIGSTOP - 1));
+}
+
 /*
- * SIGCONT by pidfd, after the pidfd is open and the process behind it is the one that was stopped.  False: it is not
- * (yet) stopped, look again.
+ * SIGCONT by pidfd, after the pidfd is open and the process behind it is the one that was stopped; never to one that
+ * runs, which may listen for that signal.  False: it may still stop, look again.
  */
 static bool go_on(sb_u32 pid, const struct sb_stopped *stopped)
 {
     struct proc_stat stat;
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool done = true;
 
     if (pidfd < 0)
         return true;
-    bool same = !proc_stat__read((pid_t)pid, &stat) && proc_stat__started_at(&stat, stopped->start_time);
-    if (same)
-        syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
+    if (!proc_stat__read((pid_t)pid, &stat) && proc_stat__started_at(&stat, stopped->start_time)) {
+        if (is_stopped((pid_t)pid, stat.state))
+            syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
+        else
+            done = now_ns() > stopped->time + SETTLED_NS;
+    }
     close(pidfd);
-    return !same || stat.state == 'T';
+    return done;
 }
 
-/* Continues what was stopped before `before`; an entry goes once its process was seen stopped, or `last`. */
-static void relieve(uint64_t before, bool last)
+/* Continues what was stopped before `before`.  Gives the number of stopped processes. */
+static int relieve(uint64_t before)
 {
     struct sb_stopped stopped;
     sb_u32 pids[BATCH];
@@ -77,26 +92,46 @@ static void relieve(uint64_t before, bool last)
     for (int i = 0; i < n; i++) {
         if (bpf_map_lookup_elem(MAP_FD, &pids[i], &stopped) || stopped.time > before)
             continue;
-        if (go_on(pids[i], &stopped) || last)
+        if (go_on(pids[i], &stopped))
             bpf_map_delete_elem(MAP_FD, &pids[i]);
     }
+    return n;
 }
 
-static void watch(void)
+static bool has_ended(int ms)
 {
     struct pollfd collector = {.fd = COLLECTOR_FD, .events = POLLIN};
 
-    while (poll(&collector, 1, GUARDIAN_TICK_MS) <= 0)
-        relieve(now_ns() - GUARDIAN_LIMIT_MS * 1000000ull, true);
-    /* Dead.  Its BPF programs go with its last descriptor, some only after a grace period: they may still stop one. */
-    for (int round = 0; round < LAST_ROUNDS; round++) {
-        relieve(UINT64_MAX, false);
-        poll(NULL, 0, LAST_TICK_MS);
-    }
-    relieve(UINT64_MAX, true);
+    return poll(&collector, 1, ms) > 0;
 }
 
-static _Noreturn void guard(int stopped_map_fd, int collector_fd)
+/*
+ * A killed collector is dead long before its pidfd says so: the kernel first takes its BPF links and perf events
+ * apart, for up to a second (measured with a few hundred sites), while the programs still stop processes.
+ */
+static bool is_dying(pid_t collector)
+{
+    struct proc_stat stat;
+
+    return proc_stat__read(collector, &stat) || stat.flags & PROC_STAT_EXITING || stat.state == 'Z';
+}
+
+static void watch(pid_t collector)
+{
+    int stopped = 0;
+
+    while (!has_ended(stopped ? SHORT_TICK_MS : GUARDIAN_TICK_MS) && !is_dying(collector))
+        stopped = relieve(now_ns() - GUARDIAN_LIMIT_MS * 1000000ull);
+    while (!has_ended(SHORT_TICK_MS))
+        relieve(UINT64_MAX);
+    /* Some links go only after a grace period. */
+    for (int round = 0; round < LAST_ROUNDS; round++) {
+        relieve(UINT64_MAX);
+        poll(NULL, 0, SHORT_TICK_MS);
+    }
+}
+
+static _Noreturn void guard(int stopped_map_fd, int collector_fd, pid_t collector_pid)
 {
     sigset_t all;
 
@@ -113,7 +148,7 @@ static _Noreturn void guard(int stopped_map_fd, int collector_fd)
     if (map < 0 || collector < 0 || dup2(map, MAP_FD) < 0 || dup2(collector, COLLECTOR_FD) < 0)
         _exit(1);
     syscall(SYS_close_range, N_FDS, ~0u, 0);
-    watch();
+    watch(collector_pid);
     _exit(0);
 }
 
@@ -122,13 +157,14 @@ static _Noreturn void guard(int stopped_map_fd, int collector_fd)
 int guardian__start(int stopped_map_fd, struct guardian **ret, struct err *err)
 {
     struct guardian *g = calloc(1, sizeof(*g));
-    int collector = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    pid_t self = getpid();
+    int collector = (int)syscall(SYS_pidfd_open, self, 0);
     int error = !g ? ENOMEM : collector < 0 ? errno : 0;
 
     if (!error) {
         g->pid = fork();
         if (g->pid == 0)
-            guard(stopped_map_fd, collector);
+            guard(stopped_map_fd, collector, self);
         error = g->pid < 0 ? errno : -children__watch(g->pid);
     }
     if (collector >= 0)

@@ -14,7 +14,7 @@
 
 static void parse_line(const char *line, struct proc_status *status)
 {
-    unsigned long long caps;
+    unsigned long long caps, signals;
     unsigned id[4];
 
     if (sscanf(line, "Uid: %u %u %u %u", &id[0], &id[1], &id[2], &id[3]) == 4) {
@@ -25,6 +25,8 @@ static void parse_line(const char *line, struct proc_status *status)
             status->gid[i] = id[i];
     } else if (sscanf(line, "CapPrm: %llx", &caps) == 1) {
         status->has_capability = caps != 0;
+    } else if (sscanf(line, "SigPnd: %llx", &signals) == 1 || sscanf(line, "ShdPnd: %llx", &signals) == 1) {
+        status->pending |= signals;
     } else {
         sscanf(line, "Name: %63[^\n]", status->name);
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* /proc/PID/status: ids and rights of a process. */
+/* /proc/PID/status: ids, rights and pending signals of a process. */
 #ifndef SCOPE_PROC_STATUS_H
 #define SCOPE_PROC_STATUS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct proc_status {
@@ -11,6 +12,7 @@ struct proc_status {
     uid_t uid[4]; /* real, effective, saved, file system */
     gid_t gid[4];
     bool has_capability; /* in its permitted set */
+    uint64_t pending;    /* signals sent and not yet taken, 1 << (number - 1) */
     bool dumpable;       /* its files in /proc belong to its user */
 };
 
