@@ -315,7 +315,8 @@ int capture_reader__open(int fd, const char *name, struct capture_reader **ret, 
     r->fd = fd;
     r->name = name;
     r->state.size = (uint64_t)st.st_size;
-    code = read_first(r, err);
+    code = reserve(&r->window, CAPTURE_HEADER_BYTES) ? err__set(err, ENOMEM, "%s: out of memory", name)
+                                                     : read_first(r, err);
     if (code) {
         capture_reader__close(r);
         return code;

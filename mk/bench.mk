@@ -6,8 +6,8 @@ bench_progs := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.
 .PHONY: bench-programs
 bench bench-programs: $(bench_progs)
 
-$(B)/bench/%: tests/bench/%.c $(B)/libusdt.a $(FLAGS_STAMP)
+$(B)/bench/%: tests/bench/%.c $(B)/libusdt.a $(B)/libconverters.a $(FLAGS_STAMP)
 	$(call say,BENCH,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(B)/libusdt.a $(BPF_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(B)/libconverters.a $(B)/libusdt.a $(BPF_LIBS)
 -include $(wildcard $(B)/bench/*.d)
