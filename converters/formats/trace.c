@@ -23,13 +23,17 @@ struct writer {
     uint64_t events, done;
 };
 
+/* Millions of them: no printf. */
 static void put_us(struct out *o, int64_t ns)
 {
     uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    char text[32];
-    int n = snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "", size / 1000, (unsigned)(size % 1000));
+    unsigned rest = (unsigned)(size % 1000);
+    char digits[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10)};
 
-    out__bytes(o, text, (size_t)n);
+    if (ns < 0)
+        out__bytes(o, "-", 1);
+    out__i64_decimal(o, (int64_t)(size / 1000));
+    out__bytes(o, digits, 4);
 }
 
 static int remember_lane(struct writer *w, const struct stack_lane *lane)
@@ -50,6 +54,12 @@ static int remember_lane(struct writer *w, const struct stack_lane *lane)
     return 0;
 }
 
+static void put_number(struct out *o, const char *key, int64_t v)
+{
+    out__text(o, key);
+    out__i64_decimal(o, v);
+}
+
 static void put_extra(struct writer *w, const struct row *row, uint64_t call, enum call_column column, const char *key,
                       int64_t unknown)
 {
@@ -59,24 +69,24 @@ static void put_extra(struct writer *w, const struct row *row, uint64_t call, en
         return;
     v = column_i64(&w->p->extra[column])[call];
     if (v != unknown)
-        out__printf(w->o, ",\"%s\":%" PRId64, key, v);
+        put_number(w->o, key, v);
 }
 
 static void put_args(struct writer *w, const struct stack_call *c)
 {
     const struct row *row = &w->p->rows[c->row];
 
-    out__printf(w->o, ",\"args\":{\"call_index\":%" PRIu64, c->call - row->offset);
-    put_extra(w, row, c->call, COLUMN_CALL_ID, "call_id", -1);
-    put_extra(w, row, c->call, COLUMN_PARENT_ID, "parent_id", -1);
-    put_extra(w, row, c->call, COLUMN_GPU_NS, "gpu_ns", -1);
-    put_extra(w, row, c->call, COLUMN_AWAIT_NS, "await_ns", 0);
-    put_extra(w, row, c->call, COLUMN_FLAGS, "flags", 0);
+    put_number(w->o, ",\"args\":{\"call_index\":", (int64_t)(c->call - row->offset));
+    put_extra(w, row, c->call, COLUMN_CALL_ID, ",\"call_id\":", -1);
+    put_extra(w, row, c->call, COLUMN_PARENT_ID, ",\"parent_id\":", -1);
+    put_extra(w, row, c->call, COLUMN_GPU_NS, ",\"gpu_ns\":", -1);
+    put_extra(w, row, c->call, COLUMN_AWAIT_NS, ",\"await_ns\":", 0);
+    put_extra(w, row, c->call, COLUMN_FLAGS, ",\"flags\":", 0);
     if (w->files[c->row].len) {
         out__text(w->o, ",\"source_file\":");
         out__json_string(w->o, w->files[c->row]);
         if (row->source_line >= 0)
-            out__printf(w->o, ",\"source_line\":%" PRId64, row->source_line);
+            put_number(w->o, ",\"source_line\":", row->source_line);
     }
     out__text(w->o, "}");
 }
@@ -92,7 +102,8 @@ static int enter(void *arg, const struct stack_lane *lane, struct stack_call *c,
     put_us(w->o, c->start - w->origin);
     out__text(w->o, ",\"dur\":");
     put_us(w->o, c->end - c->start);
-    out__printf(w->o, ",\"pid\":%d,\"tid\":%u", w->p->ranks[w->rank].number, lane->number);
+    put_number(w->o, ",\"pid\":", w->p->ranks[w->rank].number);
+    put_number(w->o, ",\"tid\":", lane->number);
     put_args(w, c);
     out__text(w->o, "}");
     w->last = c->end > w->last ? c->end : w->last;
