@@ -14,6 +14,7 @@
 #include "machine.h"
 #include "msg.h"
 #include "nothing_found.h"
+#include "presets.h"
 #include "recorder.h"
 #include "sampler.h"
 #include "session_blocks.h"
@@ -38,6 +39,7 @@
 #define STATUS_OURS 125
 #define STATUS_LOSS 3
 #define POLL_MS 10
+#define IDLE_POLL_MS 50 /* when the last pass found nothing; what comes meanwhile waits in the rings */
 #define FLUSH_NS 100000000u
 #define LOSSES_NS 1000000000u
 #define LAST_CPU_TIMES_NS 200000000u /* after the command: for records of threads that are still being buried */
@@ -50,6 +52,7 @@ struct session {
     struct capture_writer *writer;
     struct target *target;
     struct region_ids *ids;
+    struct pairing *rules; /* NULL without --usdt and --preset */
     struct programs *programs;
     struct attach *attach;
     struct drain *drain;
@@ -61,6 +64,7 @@ struct session {
     struct filters filters;
     struct pair_cost cost;
     uint64_t start, end, last_flush, last_losses;
+    uint64_t taken; /* records, until the pass before this one */
     bool released, finish, recorder_died;
     const char *how;
     bool command_ended;
@@ -107,6 +111,7 @@ static int start_unprivileged(struct session *s, struct err *err)
     int fd = -1;
     int r = signals__create(&s->signals, err);
 
+    r = r ? r : presets__rules(s->options, &s->rules, err);
     r = r ? r : identity__create(s->options->run_as, &s->who, err);
     r = r ? r : check_pids(s->options, err);
     r = r ? r : filters__init(&s->filters, s->options, err);
@@ -134,6 +139,7 @@ static int load_programs(struct session *s, struct err *err)
     if (!s->attach)
         return err__set(err, ENOMEM, "out of memory");
     attach__set_say(s->attach, say_warning, NULL);
+    attach__set_rules(s->attach, s->rules);
     if (s->options->command && !s->options->all)
         attach__watch_loaders(s->attach);
     s->losses = losses__create(s->programs);
@@ -315,6 +321,7 @@ static void housekeeping(struct session *s)
 {
     uint64_t now = now_ns();
 
+    attach__check_named(s->attach, false);
     if (now - s->last_flush > FLUSH_NS) {
         capture_writer__flush(s->writer);
         s->last_flush = now;
@@ -384,12 +391,17 @@ static bool time_is_over(const struct session *s)
     return s->options->duration > 0 && (double)(now_ns() - s->start) >= s->options->duration * 1e9;
 }
 
-static int next_timeout(const struct session *s)
+static int next_timeout(struct session *s)
 {
+    const struct drain_totals *d = drain__totals(s->drain);
+    uint64_t taken = d->calls + d->samples + d->unmatched;
+    int pause = taken == s->taken ? IDLE_POLL_MS : POLL_MS;
+
+    s->taken = taken;
     if (s->options->duration <= 0)
-        return POLL_MS;
+        return pause;
     double left = s->options->duration * 1e3 - (double)(now_ns() - s->start) / 1e6;
-    return left < 0 ? 0 : left < POLL_MS ? (int)left + 1 : POLL_MS;
+    return left < 0 ? 0 : left < pause ? (int)left + 1 : pause;
 }
 
 static void record(struct session *s)
@@ -428,6 +440,7 @@ static void stop_recording(struct session *s)
     if (s->command_ended)
         last_cpu_times(s);
     programs__untrack_all(s->programs);
+    attach__check_named(s->attach, true);
     if (s->programs->multi)
         attach__detach(s->attach, false);
     if (programs__detach_threads(s->programs, &err))
@@ -508,6 +521,7 @@ static void tear_down(struct session *s)
     attach__destroy(s->attach);
     programs__destroy(s->programs);
     region_ids__destroy(s->ids);
+    pairing__free(s->rules);
     target__destroy(s->target);
     recorder__destroy(s->recorder);
     filters__deinit(&s->filters);
