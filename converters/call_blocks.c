@@ -253,7 +253,7 @@ int call_blocks__load(const struct call_blocks *b, const struct lane *lane, int6
         first--;
     for (int64_t i = first; i <= last; i++)
         n += block_at(b, (uint64_t)i)->n;
-    if (n > records->n && (code = column__resize(records, n)))
+    if (n > records->n && (code = column__extend(records, n)))
         return err__set(err, -code, "no room for %llu calls in temporary files", (unsigned long long)n);
     n = 0;
     for (int64_t i = first; !code && i <= last; i++) {

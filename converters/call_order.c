@@ -191,12 +191,12 @@ static int grow_columns(struct order *o, uint64_t calls)
         COLUMN_EXCLUSIVE_NS,
     };
     uint64_t n = o->base + calls;
-    int code = column__resize(&o->p->start, n);
+    int code = column__extend(&o->p->start, n);
 
     if (!code)
-        code = column__resize(&o->p->end, n);
+        code = column__extend(&o->p->end, n);
     for (size_t i = 0; !code && i < sizeof(used) / sizeof(*used); i++)
-        code = column__resize(&o->p->extra[used[i]], n);
+        code = column__extend(&o->p->extra[used[i]], n);
     if (!code && o->p->extra[COLUMN_FLAGS].n) {
         o->has_flags = true;
         code = column__resize(&o->p->extra[COLUMN_FLAGS], n);

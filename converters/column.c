@@ -152,7 +152,7 @@ static uint64_t next_capacity(const struct column *c)
     return c->cap + c->cap / 4;
 }
 
-int column__resize(struct column *c, uint64_t n)
+int column__extend(struct column *c, uint64_t n)
 {
     if (n > c->cap) {
         uint64_t cap = next_capacity(c);
@@ -161,10 +161,18 @@ int column__resize(struct column *c, uint64_t n)
         if (code)
             return code;
     }
-    if (n > c->n)
-        memset((char *)c->data + c->n * c->width, 0, (n - c->n) * c->width);
     c->n = n;
     return 0;
+}
+
+int column__resize(struct column *c, uint64_t n)
+{
+    uint64_t old = c->n;
+    int code = column__extend(c, n);
+
+    if (!code && n > old)
+        memset((char *)c->data + old * c->width, 0, (n - old) * c->width);
+    return code;
 }
 
 void *column__append(struct column *c)

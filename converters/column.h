@@ -29,6 +29,7 @@ void column__set_folder(const char *folder);
 void column__init(struct column *c, uint32_t width);
 void column__deinit(struct column *c);            /* accepts a zeroed one; the column is empty afterwards */
 int column__resize(struct column *c, uint64_t n); /* new elements are 0; 0, -ENOMEM, -ENOSPC */
+int column__extend(struct column *c, uint64_t n); /* the same; new elements hold anything: all will be written */
 void *column__append(struct column *c);           /* one zeroed element; NULL: out of memory or disk */
 int column__append_i64(struct column *c, int64_t v);
 int column__append_many(struct column *c, const void *elements, uint64_t n); /* n elements copied to the end */
