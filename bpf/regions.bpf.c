@@ -149,8 +149,11 @@ static __always_inline u32 new_name(struct name_key *key, u32 len)
     return id;
 }
 
-/* The region that is called as the text at `address`; 0 is no text. */
-static __always_inline u32 named_region(struct name_key *key, const char *address, u32 pid, u32 lane)
+/*
+ * The region that is called as the text at `address`; 0 is no text.  Where nothing can begin (`known_only`) a name that
+ * nobody began makes no region.
+ */
+static __always_inline u32 named_region(struct name_key *key, const char *address, u32 pid, u32 lane, bool known_only)
 {
     long n = address ? read_name(key, address) : -1;
     u32 *found;
@@ -162,6 +165,8 @@ static __always_inline u32 named_region(struct name_key *key, const char *addres
     found = bpf_map_lookup_elem(&dynamic_names, key);
     if (found)
         return *found;
+    if (known_only)
+        return SB_REGION_OTHER;
     u32 id = new_name(key, n ? n - 1 : 0);
     if (id == SB_REGION_OTHER)
         count_lost(pid, lane, SB_REGION_OTHER, SB_LOST_NAME);
@@ -192,7 +197,7 @@ int dynamic_site(struct pt_regs *ctx)
     cookie = bpf_get_attach_cookie(ctx);
     operand = operand_address(ctx, cookie);
     kind = SB_COOKIE_KIND(cookie);
-    region = named_region(&key, (const char *)read_pointer(operand), pid, st->lane);
+    region = named_region(&key, (const char *)read_pointer(operand), pid, st->lane, false);
     if (kind == SB_SITE_DYNAMIC_BEGIN)
         begin(st, pid, region | BY_SCOPE, operand, STACK_POINTER(ctx));
     else if (kind == SB_SITE_DYNAMIC_OPEN)
@@ -242,7 +247,7 @@ int named_site(struct pt_regs *ctx)
     key.provider = SB_NAMED_PROVIDER(what);
     name = SB_NAMED_IN_REGISTER(what) ? dwarf_register(ctx, SB_COOKIE_BASE(cookie))
                                       : read_pointer(operand_address(ctx, cookie));
-    region = named_region(&key, (const char *)name, pid, st->lane);
+    region = named_region(&key, (const char *)name, pid, st->lane, !is_begin);
     if (is_begin)
         begin(st, pid, region, st->depth, STACK_POINTER(ctx));
     else

@@ -9,6 +9,7 @@
 #define MAX_RULES 4096u
 #define MAX_RULE  4096u
 #define MAX_NAME  255u
+#define MAX_ARGUMENT 12u /* probes of SystemTap have no more */
 
 /* A text around at most one star; without a star only `before` is used. */
 struct pattern {
@@ -20,6 +21,7 @@ struct pattern {
 struct rule {
     char *text, *provider;
     struct pattern begin, end, name;
+    unsigned int argument; /* whose text is the name, 0 none */
 };
 
 struct pairing {
@@ -129,6 +131,17 @@ static int set_default_name(struct rule *rule)
     return 0;
 }
 
+static bool parse_argument(const char *text, unsigned int *ret)
+{
+    char *end = NULL;
+    unsigned long n = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+
+    if (!n || n > MAX_ARGUMENT || *end)
+        return false;
+    *ret = (unsigned int)n;
+    return true;
+}
+
 static int parse_rule(struct rule *rule, const char *text, struct err *err)
 {
     const char *colon = find_stop(text, ":"), *comma, *equals, *end = text + strlen(text);
@@ -145,6 +158,8 @@ static int parse_rule(struct rule *rule, const char *text, struct err *err)
         return bad_rule(err, text, "no end");
     if (*equals && !equals[1])
         return bad_rule(err, text, "the name behind the = is empty");
+    if (*equals && equals[1] == '@' && !parse_argument(equals + 2, &rule->argument))
+        return bad_rule(err, text, "behind =@ stands the number of an argument, 1 to 12");
     rule->text = strdup(text);
     rule->provider = without_backslashes(text, (size_t)(colon - text), &len);
     if (!rule->text || !rule->provider)
@@ -240,17 +255,38 @@ static size_t write_name(const struct pattern *name, const char *star, size_t st
     return len;
 }
 
-size_t pairing__region(const struct pairing *pairing, enum pairing_role role, const char *provider,
-                       const char *probe, size_t probe_len, char *name, size_t size)
+/* The first rule that says what this probe does, and what its star stands for. */
+static const struct rule *find_rule(const struct pairing *pairing, enum pairing_role role,
+                                    const char *provider, const char *probe, size_t probe_len,
+                                    const char **ret_star, size_t *ret_len)
 {
     for (size_t i = 0; i < pairing->count; i++) {
         const struct rule *rule = &pairing->rules[i];
         const struct pattern *pattern = role == PAIRING_BEGIN ? &rule->begin : &rule->end;
-        const char *star;
-        size_t star_len;
 
-        if (!strcmp(rule->provider, provider) && pattern__match(pattern, probe, probe_len, &star, &star_len))
-            return write_name(&rule->name, star, star_len, name, size);
+        if (!strcmp(rule->provider, provider) &&
+            pattern__match(pattern, probe, probe_len, ret_star, ret_len))
+            return rule;
     }
-    return 0;
+    return NULL;
+}
+
+size_t pairing__region(const struct pairing *pairing, enum pairing_role role, const char *provider,
+                       const char *probe, size_t probe_len, char *name, size_t size)
+{
+    const char *star;
+    size_t star_len;
+    const struct rule *rule = find_rule(pairing, role, provider, probe, probe_len, &star, &star_len);
+
+    return rule && !rule->argument ? write_name(&rule->name, star, star_len, name, size) : 0;
+}
+
+unsigned int pairing__argument(const struct pairing *pairing, enum pairing_role role, const char *provider,
+                               const char *probe, size_t probe_len)
+{
+    const char *star;
+    size_t star_len;
+    const struct rule *rule = find_rule(pairing, role, provider, probe, probe_len, &star, &star_len);
+
+    return rule ? rule->argument : 0;
 }

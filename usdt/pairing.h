@@ -16,6 +16,9 @@
  * common at their start (`gc__start,gc__done` → gc), or BEGIN. Examples:
  *   postgresql:*__start,*__done
  *   python:gc__start,gc__done=gc
+ * `=@N` (N from 1) takes the name from the program: the text that argument N of the probe points at,
+ * read when it fires. `\@` begins a name with that character.
+ *   python:function__entry,function__return=@2
  */
 struct pairing;
 
@@ -38,9 +41,13 @@ bool pairing__has_provider(const struct pairing *pairing, const char *provider);
 /*
  * The region that this probe begins or ends, by the first rule that says so: two rules that match
  * one probe count once. Writes at most size bytes of the name (no NUL) and returns its length, at
- * most 255; 0 where no rule matches or the name would be longer.
+ * most 255; 0 where no rule matches, the name would be longer or is an argument's.
  */
 size_t pairing__region(const struct pairing *pairing, enum pairing_role role, const char *provider,
                        const char *probe, size_t probe_len, char *name, size_t size);
+
+/* The argument whose text names the region that this probe begins or ends; 0: none does. */
+unsigned int pairing__argument(const struct pairing *pairing, enum pairing_role role, const char *provider,
+                               const char *probe, size_t probe_len);
 
 #endif

@@ -288,37 +288,82 @@ static int add_unnamed(struct builder *b, const struct note *note)
     return 0;
 }
 
+/* A region that the program names: the name's pointer must be where it can be read. */
+static int add_named_site(struct builder *b, const struct note *note, struct site *site, unsigned int argument)
+{
+    char why[SITE_WHY_SIZE];
+    struct err err;
+    int r = operand__parse(elf_file__machine(b->file), note->text, note->text_len, argument - 1, &site->scope, &err);
+
+    if (!r && site->scope.size == 8 && site->scope.kind != OPERAND_CONSTANT) {
+        site->region = SITE_NO_REGION;
+        site->provider = arena__copy(b->arena, note->provider, note->provider_len);
+        site->probe = arena__copy(b->arena, note->name, note->name_len);
+        return site->provider && site->probe && add_site(b, site, note) ? 0 : -ENOMEM;
+    }
+    snprintf(why, sizeof(why), "argument %u of \"%.80s\" is no pointer to a name that can be read", argument,
+             note->text_len ? note->text : "");
+    return refuse(b, note, why) ? 0 : -ENOMEM;
+}
+
+/* What a rule makes of a probe: the region that it begins, or ends. */
+struct foreign_role {
+    char name[NOTES_MAX_NAME];
+    size_t len;
+    unsigned int argument;
+};
+
+static bool find_role(const struct builder *b, const struct note *note, enum pairing_role role,
+                      struct foreign_role *ret)
+{
+    ret->len = 0;
+    ret->argument = 0;
+    if (!b->rules)
+        return false;
+    ret->len = pairing__region(b->rules, role, note->provider, note->name, note->name_len, ret->name,
+                               sizeof(ret->name));
+    ret->argument = pairing__argument(b->rules, role, note->provider, note->name, note->name_len);
+    return ret->len || ret->argument;
+}
+
+static int add_role(struct builder *b, const struct note *note, const struct site *checked, enum pairing_role role,
+                    const struct foreign_role *what)
+{
+    struct site site = *checked;
+
+    if (what->argument) {
+        site.kind = role == PAIRING_BEGIN ? SITE_NAMED_OPEN : SITE_NAMED_CLOSE;
+        return add_named_site(b, note, &site, what->argument);
+    }
+    site.kind = role == PAIRING_BEGIN ? SITE_BEGIN : SITE_END;
+    return add_region(b, note->provider, note->provider_len, what->name, what->len, &site.region) &&
+                   add_site(b, &site, note)
+               ? 0
+               : -ENOMEM;
+}
+
 /* One probe may end a region and begin the next. */
 static int add_foreign_probe(struct builder *b, const struct note *note)
 {
     struct site site = {.source_line = -1, .scope = {.base = -1, .index = -1}};
-    char name[2][NOTES_MAX_NAME], why[SITE_WHY_SIZE];
-    size_t len[2] = {0, 0};
+    struct foreign_role begin, end;
+    bool begins = find_role(b, note, PAIRING_BEGIN, &begin), ends = find_role(b, note, PAIRING_END, &end);
+    char why[SITE_WHY_SIZE];
     int r;
 
-    for (int role = PAIRING_BEGIN; b->rules && role <= PAIRING_END; role++)
-        len[role] = pairing__region(b->rules, (enum pairing_role)role, note->provider, note->name,
-                                    note->name_len, name[role], sizeof(name[role]));
-    if (!len[PAIRING_BEGIN] && !len[PAIRING_END])
+    if (!begins && !ends)
         return add_unnamed(b, note);
     r = check_site(b, note, &site, why);
     if (r <= 0)
         return r;
-    for (int role = PAIRING_BEGIN; role <= PAIRING_END; role++) {
-        site.kind = role == PAIRING_BEGIN ? SITE_BEGIN : SITE_END;
-        if (!len[role])
-            continue;
-        if (!add_region(b, note->provider, note->provider_len, name[role], len[role], &site.region) ||
-            !add_site(b, &site, note))
-            return -ENOMEM;
-    }
-    return 0;
+    r = begins ? add_role(b, note, &site, PAIRING_BEGIN, &begin) : 0;
+    return !r && ends ? add_role(b, note, &site, PAIRING_END, &end) : r;
 }
 
 static bool is_begin(enum site_kind kind)
 {
     return kind == SITE_BEGIN || kind == SITE_SCOPE_BEGIN || kind == SITE_DYNAMIC_BEGIN ||
-           kind == SITE_DYNAMIC_OPEN;
+           kind == SITE_DYNAMIC_OPEN || kind == SITE_NAMED_OPEN;
 }
 
 /* The source of the begin whose note stands directly before. */

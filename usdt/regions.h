@@ -24,6 +24,8 @@ enum site_kind {
     SITE_DYNAMIC_END,   /* `scope` likewise; only the address counts */
     SITE_DYNAMIC_OPEN,  /* the value of `scope` is the name, its address means nothing */
     SITE_DYNAMIC_CLOSE, /* likewise: closes by name and stack pointer */
+    SITE_NAMED_OPEN,    /* of other providers: `scope`, a register or memory, holds the pointer to the name */
+    SITE_NAMED_CLOSE,
 };
 
 /* What stands at the site. */
@@ -42,10 +44,12 @@ struct site {
     enum site_nop nop;
     uint8_t nop_len;         /* bytes that are nop here: 1, 11, 5, 4 */
     uint32_t region;         /* index into regions, or SITE_NO_REGION */
-    struct operand scope;    /* OPERAND_MEMORY for the SCOPE and DYNAMIC kinds */
+    struct operand scope;    /* OPERAND_MEMORY for the SCOPE and DYNAMIC kinds, else where the name is */
     const char *source_file; /* of a begin of the provider `scope`, NULL unknown */
     int32_t source_line;     /* -1 unknown */
     const char *args;        /* as in the note, "" none */
+    const char *provider;    /* of the NAMED kinds, else NULL */
+    const char *probe;       /* likewise: its name, for messages */
 };
 
 /* Identity is (provider, name). Strings are owned by the table and also end in NUL. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "attach.h"
 
+#include "named_groups.h"
+#include "nop5.h"
 #include "scope.skel.h"
 
 #include "usdt/elf_symbol.h"
@@ -23,12 +25,21 @@ struct site_link {
     struct bpf_link *link;
     pid_t pid;
     size_t file;
+    uint32_t group; /* of sites named at run time, 0 none */
     bool loader; /* not a link over sites */
 };
+
+#define REFUSALS_TOLD 5 /* of a file, a line each */
+
+enum nop5_verdict { NOP5_UNTRIED, NOP5_SAFE, NOP5_UNSAFE };
 
 struct attach {
     struct programs *programs;
     struct region_ids *ids;
+    const struct pairing *rules;
+    struct named_groups named;
+    enum nop5_verdict nop5;
+    char nop5_why[200];
     struct attached_file **files; /* pointers: they are handed out and must not move */
     size_t n_files, cap_files;
     struct site_link *links;
@@ -76,6 +87,11 @@ void attach__set_say(struct attach *a, void (*say)(void *arg, const char *line),
     a->say_arg = arg;
 }
 
+void attach__set_rules(struct attach *a, const struct pairing *rules)
+{
+    a->rules = rules;
+}
+
 void attach__watch_loaders(struct attach *a)
 {
     a->loaders = true;
@@ -119,13 +135,16 @@ static int add_link(struct attach *a, const struct site_link *link)
 /* The sites of one program (plain or sleepable), as the kernel wants them. */
 struct batch {
     struct bpf_program *program;
+    const struct site **sites; /* NULL: none of a file's table */
     uint64_t *offsets, *ref_ctrs, *cookies;
     size_t n;
     bool has_ref_ctr;
+    uint32_t group;
 };
 
 static void batch_deinit(struct batch *b)
 {
+    free(b->sites);
     free(b->offsets);
     free(b->ref_ctrs);
     free(b->cookies);
@@ -134,10 +153,11 @@ static void batch_deinit(struct batch *b)
 static int batch_init(struct batch *b, struct bpf_program *program, size_t n)
 {
     *b = (struct batch){ .program = program };
+    b->sites = calloc(n + 1, sizeof(*b->sites));
     b->offsets = calloc(n + 1, sizeof(uint64_t));
     b->ref_ctrs = calloc(n + 1, sizeof(uint64_t));
     b->cookies = calloc(n + 1, sizeof(uint64_t));
-    return b->offsets && b->ref_ctrs && b->cookies ? 0 : -ENOMEM;
+    return b->sites && b->offsets && b->ref_ctrs && b->cookies ? 0 : -ENOMEM;
 }
 
 static unsigned kind_of(const struct site *s)
@@ -151,6 +171,8 @@ static unsigned kind_of(const struct site *s)
         [SITE_DYNAMIC_END] = SB_SITE_DYNAMIC_END,
         [SITE_DYNAMIC_OPEN] = SB_SITE_DYNAMIC_OPEN,
         [SITE_DYNAMIC_CLOSE] = SB_SITE_DYNAMIC_CLOSE,
+        [SITE_NAMED_OPEN] = SB_SITE_NAMED_OPEN,
+        [SITE_NAMED_CLOSE] = SB_SITE_NAMED_CLOSE,
     };
     return kinds[s->kind];
 }
@@ -162,7 +184,7 @@ static uint64_t cookie_of(const struct site *s, uint32_t region)
     unsigned index = o->index >= 0 ? (unsigned)o->index : SB_REG_NONE;
     unsigned scale = o->scale > 1 ? (unsigned)__builtin_ctz(o->scale) : 0;
 
-    if (o->kind != OPERAND_MEMORY)
+    if (o->kind != OPERAND_MEMORY && o->kind != OPERAND_REGISTER)
         return SB_COOKIE(region, kind_of(s), SB_REG_NONE, SB_REG_NONE, 0, 0);
     return SB_COOKIE(region, kind_of(s), base, index, scale, o->offset);
 }
@@ -179,8 +201,14 @@ static bool is_plain(const struct site *s)
     return s->kind == SITE_SCOPE_END || s->kind == SITE_DYNAMIC_END || s->region != SITE_NO_REGION;
 }
 
+static bool is_named(const struct site *s)
+{
+    return s->kind == SITE_NAMED_OPEN || s->kind == SITE_NAMED_CLOSE;
+}
+
 static void batch_add(struct batch *b, const struct site *s, uint32_t region)
 {
+    b->sites[b->n] = s;
     b->offsets[b->n] = s->file_offset;
     b->ref_ctrs[b->n] = s->ref_ctr_offset;
     b->cookies[b->n] = cookie_of(s, region);
@@ -231,6 +259,44 @@ static void tell_refusals(struct attach *a, const struct attached_file *f)
         say(a, "%s: %zu damaged notes left out: %s", f->name, t->n_damaged, t->damage);
 }
 
+/* A site that the table allows and the kernel does not. Also tells which one. */
+static void refuse_site(struct attach *a, struct attached_file *f, const struct site *s, const char *why)
+{
+    const struct region_def *r = s->region == SITE_NO_REGION ? NULL : &f->table->regions[s->region];
+
+    a->n_refused++;
+    if (++f->n_refused > REFUSALS_TOLD) {
+        if (f->n_refused == REFUSALS_TOLD + 1)
+            say(a, "%s: refused more sites for such reasons", f->name);
+        return;
+    }
+    say(a, "%s: refused %s:%.*s at 0x%llx: %s", f->name, r ? r->provider : s->provider ? s->provider : "scope",
+        r ? (int)r->name_len : 255, r ? r->name : s->probe ? s->probe : "(a shared site)", (unsigned long long)s->vaddr,
+        why);
+}
+
+static bool nop5_is_safe(struct attach *a)
+{
+    if (a->nop5 == NOP5_UNTRIED)
+        a->nop5 = nop5__is_safe(a->programs, a->nop5_why, sizeof(a->nop5_why)) ? NOP5_SAFE : NOP5_UNSAFE;
+    return a->nop5 == NOP5_SAFE;
+}
+
+static bool may_attach(struct attach *a, struct attached_file *f, const struct site *s)
+{
+    char why[256];
+
+    if (!operand_fits(s)) {
+        refuse_site(a, f, s, "its frame is larger than 128 MiB");
+        return false;
+    }
+    if (s->nop != SITE_NOP5 || nop5_is_safe(a))
+        return true;
+    snprintf(why, sizeof(why), "it is a 5-byte nop, not safe here: %s", a->nop5_why);
+    refuse_site(a, f, s, why);
+    return false;
+}
+
 static int fill_batches(struct attach *a, struct attached_file *f, struct batch *plain, struct batch *dynamic)
 {
     const struct probe_table *t = f->table;
@@ -241,14 +307,8 @@ static int fill_batches(struct attach *a, struct attached_file *f, struct batch 
         r = number_region(a, &t->regions[i], &ids[i]);
     for (size_t i = 0; !r && i < t->n_sites; i++) {
         const struct site *s = &t->sites[i];
-        if (s->region != SITE_NO_REGION && ids[s->region] == SB_REGION_NONE)
+        if (is_named(s) || (s->region != SITE_NO_REGION && ids[s->region] == SB_REGION_NONE) || !may_attach(a, f, s))
             continue;
-        if (!operand_fits(s)) {
-            a->n_refused++;
-            say(a, "%s: refused the site at 0x%llx: its frame is larger than 128 MiB", f->name,
-                (unsigned long long)s->vaddr);
-            continue;
-        }
         batch_add(is_plain(s) ? plain : dynamic, s, s->region == SITE_NO_REGION ? 0 : ids[s->region]);
     }
     free(ids);
@@ -261,29 +321,109 @@ static int link_multi(struct attach *a, const struct batch *b, size_t file, pid_
                                 b->has_ref_ctr ? b->ref_ctrs : NULL, b->cookies, b->n, pid);
     if (fd < 0)
         return fd;
-    int r = add_link(a, &(struct site_link){ .fd = fd, .pid = pid, .file = file });
+    int r = add_link(a, &(struct site_link){ .fd = fd, .pid = pid, .file = file, .group = b->group });
     if (r)
         close(fd);
     return r;
 }
 
-static int link_each(struct attach *a, const struct batch *b, size_t file, pid_t pid)
+static int link_one(struct attach *a, const struct batch *b, size_t file, pid_t pid)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", elf_file__fd(a->files[file]->elf));
+    LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = b->cookies[0], .ref_ctr_offset = b->ref_ctrs[0]);
+    struct bpf_link *link = bpf_program__attach_uprobe_opts(b->program, pid ? pid : -1, path, b->offsets[0], &opts);
+    if (!link)
+        return -errno;
+    int r = add_link(a, &(struct site_link){ .fd = -1, .link = link, .pid = pid, .file = file, .group = b->group });
+    if (r)
+        bpf_link__destroy(link);
+    return r;
+}
 
-    for (size_t i = 0; i < b->n; i++) {
-        LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = b->cookies[i], .ref_ctr_offset = b->ref_ctrs[i]);
-        struct bpf_link *link = bpf_program__attach_uprobe_opts(b->program, pid ? pid : -1, path, b->offsets[i], &opts);
-        if (!link)
-            return -errno;
-        int r = add_link(a, &(struct site_link){ .fd = -1, .link = link, .pid = pid, .file = file });
-        if (r) {
-            bpf_link__destroy(link);
-            return r;
-        }
+static struct batch part_of(const struct batch *b, size_t from, size_t n)
+{
+    struct batch part = *b;
+
+    part.sites += from;
+    part.offsets += from;
+    part.ref_ctrs += from;
+    part.cookies += from;
+    part.n = n;
+    return part;
+}
+
+/*
+ * The kernel takes all sites of a link or none, and one reference counter per place: a site that another tracer holds
+ * with another one is found by halves and refused by name, the others are attached.  When the first of them are all
+ * refused, that is not the reason.
+ */
+static int link_batch(struct attach *a, const struct batch *b, size_t file, pid_t pid)
+{
+    struct attached_file *f = a->files[file];
+    bool alone = !a->programs->multi, none = !f->n_linked;
+    int r;
+
+    if (alone && b->n > 1)
+        r = -EINVAL;
+    else
+        r = alone ? link_one(a, b, file, pid) : link_multi(a, b, file, pid);
+    if (!r)
+        f->n_linked += b->n;
+    if (r != -EINVAL)
+        return r;
+    if (b->n > 1) {
+        size_t half = b->n / 2;
+        struct batch first = part_of(b, 0, half), second = part_of(b, half, b->n - half);
+        r = link_batch(a, &first, file, pid);
+        return r ? r : link_batch(a, &second, file, pid);
     }
+    if (none && f->n_refused >= 4 * REFUSALS_TOLD)
+        return r;
+    refuse_site(a, f, b->sites[0],
+                b->ref_ctrs[0] ? "another tracer holds it with another reference counter, or with none; end that one first"
+                               : "another tracer holds it with a reference counter, and it has none; end that one first");
     return 0;
+}
+
+/* The sites of one provider in one file that are named at run time: a link of their own, which may go before the others. */
+static int link_named(struct attach *a, size_t file, pid_t pid, const char *provider)
+{
+    struct attached_file *f = a->files[file];
+    const struct probe_table *t = f->table;
+    struct batch b;
+    uint32_t number = 0;
+    int r = batch_init(&b, a->programs->skel->progs.named_site, t->n_sites);
+
+    r = r ? r : region_ids__provider(a->ids, provider, &number);
+    for (size_t i = 0; !r && i < t->n_sites; i++) {
+        const struct site *s = &t->sites[i];
+        if (!is_named(s) || strcmp(s->provider, provider) != 0 || !may_attach(a, f, s))
+            continue;
+        b.group = named_groups__get(&a->named, file, s);
+        batch_add(&b, s, SB_NAMED(b.group, number, s->scope.kind == OPERAND_REGISTER));
+    }
+    if (!r && b.n && !a->named.groups[b.group].refused)
+        r = link_batch(a, &b, file, pid);
+    batch_deinit(&b);
+    return r;
+}
+
+static int link_all_named(struct attach *a, size_t file, pid_t pid)
+{
+    const struct probe_table *t = a->files[file]->table;
+    int r = 0;
+
+    for (size_t i = 0; !r && i < t->n_sites; i++) {
+        size_t before = 0;
+        if (!is_named(&t->sites[i]))
+            continue;
+        while (before < i && (!is_named(&t->sites[before]) || strcmp(t->sites[before].provider, t->sites[i].provider) != 0))
+            before++;
+        if (before == i)
+            r = link_named(a, file, pid, t->sites[i].provider);
+    }
+    return r;
 }
 
 static int link_file(struct attach *a, size_t file, pid_t pid)
@@ -293,17 +433,19 @@ static int link_file(struct attach *a, size_t file, pid_t pid)
     struct batch plain, dynamic;
     int r = batch_init(&plain, skel->progs.region_site, f->table->n_sites);
 
+    f->n_linked = 0;
     r = batch_init(&dynamic, skel->progs.dynamic_site, f->table->n_sites) ?: r;
     if (!r)
         r = fill_batches(a, f, &plain, &dynamic);
-    int (*link)(struct attach *, const struct batch *, size_t, pid_t) = a->programs->multi ? link_multi : link_each;
     if (!r && plain.n)
-        r = link(a, &plain, file, pid);
+        r = link_batch(a, &plain, file, pid);
     if (!r && dynamic.n)
-        r = link(a, &dynamic, file, pid);
+        r = link_batch(a, &dynamic, file, pid);
+    if (!r)
+        r = link_all_named(a, file, pid);
     if (!r) {
-        a->n_sites += f->n_sites ? 0 : plain.n + dynamic.n;
-        f->n_sites = plain.n + dynamic.n;
+        a->n_sites += f->n_sites ? 0 : f->n_linked;
+        f->n_sites = f->n_linked;
     }
     batch_deinit(&plain);
     batch_deinit(&dynamic);
@@ -331,7 +473,7 @@ static void watch_loader(struct attach *a, size_t file)
     }
     b.cookies[0] = SB_LOADER_COOKIE(debug - state, indirect);
     b.n = 1;
-    int r = a->programs->multi ? link_multi(a, &b, file, 0) : link_each(a, &b, file, 0);
+    int r = a->programs->multi ? link_multi(a, &b, file, 0) : link_one(a, &b, file, 0);
     if (!r)
         a->links[a->n_links - 1].loader = true;
     else
@@ -361,6 +503,13 @@ static struct attached_file *new_file(struct attach *a, const struct stat *st, c
     return f;
 }
 
+static bool is_elf(int fd)
+{
+    char magic[4];
+
+    return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", sizeof(magic));
+}
+
 /* Reads the file once.  A file that cannot be used is remembered with its problem; it does not stop the others. */
 static void read_file(struct attach *a, struct attached_file *f, int fd)
 {
@@ -373,11 +522,11 @@ static void read_file(struct attach *a, struct attached_file *f, int fd)
             f->build_id_len = sizeof(f->build_id);
         if (id)
             memcpy(f->build_id, id, f->build_id_len);
-        r = probe_table__read(f->elf, NULL, &f->table, &err);
+        r = probe_table__read(f->elf, a->rules, &f->table, &err);
     }
     if (r) {
         f->problem = strdup(err.text);
-        if (r != -ENOEXEC)
+        if (r != -ENOEXEC || is_elf(fd)) /* of 32 bits, say; anything may be mapped to be executed */
             say(a, "%s", err.text);
         return;
     }
@@ -402,7 +551,7 @@ static bool has_link(const struct attach *a, size_t file, pid_t pid)
 
 static int attach_failed(int code, const char *name, struct err *err)
 {
-    const char *hint = code == -EINVAL ? " (another tracer may hold one of its sites with another reference counter)"
+    const char *hint = code == -EINVAL ? " (the kernel refuses every site of it)"
                        : code == -EPERM || code == -EACCES ? " (run it with sudo, or see `make install-caps`)"
                        : code == -ESRCH ? " (the process ended)"
                                         : "";
@@ -429,11 +578,12 @@ int attach__file(struct attach *a, int fd, const char *name, pid_t pid, const st
     struct attached_file *f = a->files[i];
     if (ret)
         *ret = f;
-    if (!f->table || !f->table->n_sites || has_link(a, i, pid))
+    if (!f->table || !f->table->n_sites || f->nothing_left || has_link(a, i, pid))
         return 0;
     int r = link_file(a, i, pid);
     if (r)
         return attach_failed(r, name, err);
+    f->nothing_left = !f->n_linked;
     if (ret_fresh)
         *ret_fresh = f->n_sites > 0;
     return 0;
@@ -465,6 +615,39 @@ static void drop_link(struct site_link *l)
     if (l->fd >= 0)
         close(l->fd);
     bpf_link__destroy(l->link);
+}
+
+/* Takes the links of a group away; in place, the last ones move. */
+static void drop_group(struct attach *a, uint32_t group)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < a->n_links; i++) {
+        if (a->links[i].group == group)
+            drop_link(&a->links[i]);
+        else
+            a->links[kept++] = a->links[i];
+    }
+    a->n_links = kept;
+}
+
+void attach__check_named(struct attach *a, bool last)
+{
+    for (uint32_t i = 1; i < a->named.n; i++) {
+        struct named_group *g = &a->named.groups[i];
+        struct sb_balance balance = { 0 };
+
+        if (g->refused || !g->begin || !g->end ||
+            bpf_map_lookup_elem(bpf_map__fd(a->programs->skel->maps.named_balance), &i, &balance) ||
+            !named_groups__is_unbalanced(&balance, last))
+            continue;
+        g->refused = true;
+        drop_group(a, i);
+        say(a, "%s: refused %s:%s,%s: it began %llu times and ended %llu times: this build does not fire the first for "
+               "every call, its calls cannot be recorded",
+            a->files[g->file]->name, g->provider, g->begin, g->end, (unsigned long long)balance.begins,
+            (unsigned long long)balance.ends);
+    }
 }
 
 void attach__detach(struct attach *a, bool background)

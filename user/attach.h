@@ -26,6 +26,9 @@ struct attached_file {
     uint8_t build_id[64];
     size_t build_id_len;
     size_t n_sites;          /* attached, of the regions that are wanted */
+    size_t n_linked;         /* private: the same, of the attachment that is going on */
+    size_t n_refused;        /* sites that its table allows and the kernel does not */
+    bool nothing_left;       /* all sites were refused, or no region of it is wanted */
     char *problem;           /* NULL, or why it could not be read or attached */
 };
 
@@ -34,6 +37,9 @@ void attach__destroy(struct attach *a); /* detaches; accepts NULL */
 
 /* Also watch dynamic loaders: a process that may be stopped is, when it has mapped libraries not seen before. */
 void attach__watch_loaders(struct attach *a);
+
+/* Which probes of other providers are regions (kept); without, only `scope` makes regions. */
+void attach__set_rules(struct attach *a, const struct pairing *rules);
 
 /* Messages on the way: refused sites, regions without an end. May be NULL. */
 void attach__set_say(struct attach *a, void (*say)(void *arg, const char *line), void *arg);
@@ -48,6 +54,12 @@ int attach__file(struct attach *a, int fd, const char *name, pid_t pid, const st
 
 /* Known by (dev, ino) or NULL. */
 const struct attached_file *attach__find(const struct attach *a, dev_t dev, ino_t ino);
+
+/*
+ * Regions named at run time whose begins are far fewer than their ends are detached, with a message: now and then, and
+ * with `last` before the end.
+ */
+void attach__check_named(struct attach *a, bool last);
 
 size_t attach__sites(const struct attach *a);
 size_t attach__refused(const struct attach *a);

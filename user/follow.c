@@ -420,7 +420,7 @@ static int on_record(void *arg, void *data, size_t size)
         on_text(f, data);
     else if (size == sizeof(struct sb_name) && *type == SB_COLD_NAME) {
         const struct sb_name *r = data;
-        region_ids__add_dynamic(f->config.ids, r->region, r->name, r->len);
+        region_ids__add_dynamic(f->config.ids, r->region, r->provider, r->name, r->len);
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "list_rows.h"
 #include "listing.h"
 #include "msg.h"
+#include "presets.h"
 
 #define STATUS_NOTHING 1
 #define STATUS_OURS    125
@@ -111,19 +112,36 @@ static int show(const struct options *options, const struct listing *listing)
     return status;
 }
 
+static int list_presets(const struct options *options)
+{
+    struct err err = {""};
+
+    if (!presets__print(stdout, options, &err))
+        return 0;
+    msg__error("%s", err.text);
+    return STATUS_OURS;
+}
+
 int list__run(const struct options *options)
 {
     struct listing *listing;
+    struct pairing *rules = NULL;
     struct err err = {""};
     int r, status = STATUS_OURS;
 
     if (options->list_what)
-        return cannot(options->list_what);
+        return strcmp(options->list_what, "presets") ? cannot(options->list_what) : list_presets(options);
+    if (presets__rules(options, &rules, &err)) {
+        msg__error("%s", err.text);
+        return STATUS_OURS;
+    }
     listing = new_listing(options);
     if (!listing) {
         msg__error("out of memory");
+        pairing__free(rules);
         return STATUS_OURS;
     }
+    listing->rules = rules;
     r = options->command ? listing__add_program(listing, options->command[0], &err)
                          : add_processes(listing, options, &err);
     if (r)
@@ -131,5 +149,6 @@ int list__run(const struct options *options)
     else
         status = show(options, listing);
     listing__destroy(listing);
+    pairing__free(rules);
     return status;
 }

@@ -45,14 +45,14 @@ void listing__destroy(struct listing *listing)
 }
 
 /* Reads the probes of one file; what goes wrong becomes its problem. */
-static void read_probes(struct listed_file *file, int fd)
+static void read_probes(const struct listing *listing, struct listed_file *file, int fd)
 {
     struct elf_file *elf = NULL;
     struct err err = {""};
     int r = elf_file__open_fd(fd, file->path, &elf, &err);
 
     if (!r)
-        r = probe_table__read(elf, NULL, &file->table, &err);
+        r = probe_table__read(elf, listing->rules, &file->table, &err);
     if (r)
         file->problem = strdup(err.text);
     elf_file__close(elf);
@@ -158,7 +158,7 @@ static int add_closure(struct listing *listing, const struct closure *closure, s
         if (!file)
             return no_memory(err);
         if (from->role != CLOSURE_SCRIPT)
-            read_probes(file, from->fd);
+            read_probes(listing, file, from->fd);
     }
     return add_missing(listing, closure) ? no_memory(err) : 0;
 }
@@ -272,7 +272,7 @@ static int add_mapping(struct listing *listing, pid_t pid, const struct listing_
         if (fd < 0)
             mapping_problem(file, -fd);
         else
-            read_probes(file, fd);
+            read_probes(listing, file, fd);
     }
     if (fd >= 0)
         close(fd);

@@ -27,6 +27,7 @@ struct listed_missing {
 
 struct listing {
     char *subject; /* "./heat" or "process 4711" */
+    const struct pairing *rules; /* not owned; NULL: only `scope` makes regions */
     struct listed_file *files;
     size_t n_files;
     struct listed_missing *missing; /* libraries that were not found */

@@ -177,6 +177,31 @@ const struct option_row option_table[] = {
         .help = "no regions whose name matches (several times; stronger than --region)",
     },
     {
+        .name = "usdt",
+        .kind = OPTION_LIST,
+        .group = GROUP_CHOOSE,
+        .offset = AT(usdt),
+        .arg = "RULE",
+        .help = "probes of another provider as a region: PROVIDER:BEGIN,END[=NAME] (several times)",
+        .man = "BEGIN and END are names of probes that the program has (SystemTap notes; --list counts them). Each may "
+               "hold one *, which stands for the same text in both: postgresql:*__start,*__done. Without NAME the "
+               "region is called as that text, or as what BEGIN and END have in common. =@N takes the name from "
+               "the program: the text that argument N of the probe points at. In the profile regions are called "
+               "PROVIDER:NAME, which is also what --region and --exclude compare. Semaphores are raised by the "
+               "kernel while scope-bpf runs.",
+    },
+    {
+        .name = "preset",
+        .kind = OPTION_LIST,
+        .group = GROUP_CHOOSE,
+        .offset = AT(preset),
+        .arg = "NAME|FILE",
+        .help = "a set of such rules: postgresql, cpython, ... or a file (several times)",
+        .man = "--list=presets shows what is there. A file (its name ends in .pairs or has a slash) holds one rule per "
+               "line; a # at the start of a line makes it a comment, and the first line may be `title: TEXT'. A rule of "
+               "--usdt is stronger than one of a preset.",
+    },
+    {
         .name = "output",
         .letter = 'o',
         .kind = OPTION_OUTPUT,

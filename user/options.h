@@ -40,6 +40,7 @@ struct options {
     bool format_h5, format_spt, format_sps;
     double duration; /* seconds, 0 none */
     struct string_list region, exclude;
+    struct string_list usdt, preset; /* probes of other providers that are regions */
     const char *list_what; /* NULL = regions */
     bool json, csv;
     size_t buffer; /* bytes for all hot rings together, 64 MiB */

@@ -80,6 +80,7 @@ static int choose_road(struct programs *p, enum uprobe_road road, struct err *er
     if (p->multi) {
         bpf_program__set_expected_attach_type(p->skel->progs.region_site, TRACE_UPROBE_MULTI);
         bpf_program__set_expected_attach_type(p->skel->progs.dynamic_site, TRACE_UPROBE_MULTI);
+        bpf_program__set_expected_attach_type(p->skel->progs.named_site, TRACE_UPROBE_MULTI);
         bpf_program__set_expected_attach_type(p->skel->progs.empty_site, TRACE_UPROBE_MULTI);
         bpf_program__set_expected_attach_type(p->skel->progs.loader_state, TRACE_UPROBE_MULTI);
     }
