@@ -159,7 +159,7 @@ static int set(struct parser *p, const struct option_row *row, const char *value
     case OPTION_OUTPUT: return set_output(p, row, value);
     case OPTION_LIST:
         if (!*value)
-            return err__set(p->err, EINVAL, "%s: an empty %s matches nothing", name, row->arg);
+            return err__set(p->err, EINVAL, "%s: an empty pattern matches nothing", name);
         return append(p, field(p, row), value);
     case OPTION_PIDS: return option_value__pids(name, value, &p->options->pids, &p->options->n_pids, p->err);
     case OPTION_FORMATS: return set_formats(p, row, value);
