@@ -25,6 +25,9 @@ endif
 WERROR ?= $(if $(filter 12,$(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))),1,0)
 WARN   := -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers $(if $(filter 1,$(WERROR)),-Werror)
 
+# check and demo use every CPU, unless a -j on the command line says how many.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 SAN    ?=
 OPT    ?= -O2
 CFLAGS ?= $(OPT) -g

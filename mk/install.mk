@@ -54,7 +54,7 @@ install-caps: ## let ordinary users run the installed scope-bpf without sudo (as
 comma := ,
 
 demo: deps ## record examples/heat on two ranks and show what came out (root, or a user with sudo)
-	@$(MAKE) --no-print-directory -j$(shell nproc) programs examples
+	@$(MAKE) --no-print-directory $(JOBS) programs examples
 	@examples/demo.sh $(B)
 
 C_FILES := $(filter-out vmlinux/full/%,$(wildcard $(foreach d,bpf usdt user converters include tests/unit tests/apps \
@@ -74,8 +74,8 @@ $(B)/tidy/%.ok: %.c .clang-tidy | $(SKEL)
 -include $(TIDY_OKS:.ok=.d)
 
 lint: $(TIDY_OKS) ## clang-tidy, shellcheck, codespell, long files (-j2 -k: all that is wrong)
-	$(Q)shellcheck -x $(SCRIPTS)
-	$(Q)$(if $(BATS),shellcheck -x -s bash -e SC2030$(comma)SC2031$(comma)SC1091$(comma)SC2154 $(BATS))
+	$(Q)shellcheck -x -S warning $(SCRIPTS)
+	$(Q)$(if $(BATS),shellcheck -x -S warning -s bash -e SC1091$(comma)SC2154$(comma)SC2034 $(BATS))
 	$(Q)git ls-files | grep -vE '^tests/kit/|LICENSE' | xargs codespell -L $(shell paste -sd, mk/codespell.txt)
 	$(Q)long=$$(wc -l $(filter-out vmlinux/%,$(C_FILES)) | awk '$$2 != "total" && $$1 > 800 { print $$2 ": " $$1 " lines, more than 800" }'); \
 		[ -z "$$long" ] || { echo "$$long"; exit 1; }

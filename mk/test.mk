@@ -25,7 +25,7 @@ $(unit_bins): $(B)/tests/%: tests/unit/%.c $(unit_help) $(LIBS) $(LIBUSER) $(FLA
 
 # The dependencies are installed first: only then can make see where HDF5 is, hence a make of its own.
 check: deps ## build with warnings as errors and run every suite (about a quarter of an hour)
-	@$(MAKE) --no-print-directory -j$(shell nproc) WERROR=1 all unit-programs
+	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all unit-programs
 	@$(TESTS_RUN) $(EVERYDAY)
 
 check-unit: unit-programs ## C unit tests
@@ -48,7 +48,7 @@ check-kernels: all ## other kernels, in QEMU
 ASAN_B := $(B)/asan
 ASAN   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 check-asan: ## unit tests, replay and kit under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory -j$(shell nproc) B=$(ASAN_B) SAN='$(ASAN)' OPT=-O1 programs unit-programs
+	@$(MAKE) --no-print-directory $(JOBS) B=$(ASAN_B) SAN='$(ASAN)' OPT=-O1 programs unit-programs
 	@ln -sfn ../venv $(ASAN_B)/venv
 	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		tests/run --build $(ASAN_B) $(if $(ONLY),--only $(ONLY)) unit kit
