@@ -6,6 +6,7 @@
 #include "maps.bpf.h"
 
 #define PIDTYPE_PGID 2
+#define PIDTYPE_SID 3
 #define SIGCONT 18
 
 static __always_inline bool is_shell(const char *comm)
@@ -61,8 +62,8 @@ static __always_inline bool catches_sigcont(struct task_struct *task)
 }
 
 /*
- * A child with a process group of its own under a shell: job control.  Its shell would take our stop for Ctrl-Z.
- * (mpirun makes process groups too, but waits only for ends.)
+ * A child with a process group of its own in the session of its shell: job control.  The shell would take our stop for
+ * Ctrl-Z.  (mpirun makes process groups too, but waits only for ends; setsid makes a session.)
  */
 static __always_inline bool may_stop(struct task_struct *task)
 {
@@ -74,7 +75,8 @@ static __always_inline bool may_stop(struct task_struct *task)
     bpf_probe_read_kernel(comm, sizeof(comm), parent->comm);
     if (stops_with_child(comm))
         return false;
-    if (task->signal->pids[PIDTYPE_PGID] == parent->signal->pids[PIDTYPE_PGID])
+    if (task->signal->pids[PIDTYPE_PGID] == parent->signal->pids[PIDTYPE_PGID] ||
+        task->signal->pids[PIDTYPE_SID] != parent->signal->pids[PIDTYPE_SID])
         return true;
     return !is_shell(comm);
 }
