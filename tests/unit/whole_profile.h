@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A profile with everything that the model can hold, and whether two profiles say the same. */
+#ifndef SCOPE_TESTS_WHOLE_PROFILE_H
+#define SCOPE_TESTS_WHOLE_PROFILE_H
+
+#include "converters/model.h"
+
+/* Two ranks, hostile names, all columns, all tables. */
+struct profile *whole_profile(void);
+
+/* What a target has no place for. */
+enum whole_part {
+    WHOLE_CALLS = 1,
+    WHOLE_EXTRAS = 2, /* optional columns, tags, metadata of calls, source text, exclusive times */
+    WHOLE_TABLES = 4, /* threads, tasks, counters, lines, metadata */
+    WHOLE_OURS = 8,   /* samples, losses, notes, processes */
+    WHOLE_ALL = 15,
+};
+
+/* Fails the test at the first difference. The order of regions and ranks may differ. */
+void assert_same_profile(const struct profile *a, const struct profile *b, unsigned parts);
+
+#endif
