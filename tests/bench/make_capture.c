@@ -65,7 +65,7 @@ static void flush(struct thread *t)
 
 static void call(struct thread *t, int region, uint16_t depth, int64_t start)
 {
-    if (!t->left)
+    if (!t->left || (t->left == 1 && region != MAIN)) /* the last one is the outermost */
         return;
     if (!t->in_block) {
         t->first_seq = t->seq;
