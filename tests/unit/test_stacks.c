@@ -322,14 +322,12 @@ static int compare_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* numpy.percentile by its definition, on a sorted copy. */
+/* numpy.percentile by its definition, on a sorted copy; in integers, so that halves round as they must. */
 static int64_t percentile(const int64_t *sorted, size_t n, unsigned percent)
 {
-    long double at = (long double)(n - 1) * percent / 100;
-    size_t k = (size_t)at;
-    long double rest = at - (long double)k;
+    size_t at = (n - 1) * percent, k = at / 100, rest = at % 100;
 
-    return k + 1 < n ? sorted[k] + (int64_t)(rest * (long double)(sorted[k + 1] - sorted[k]) + 0.5L) : sorted[k];
+    return rest ? sorted[k] + (int64_t)(((__int128)(sorted[k + 1] - sorted[k]) * (int64_t)rest + 50) / 100) : sorted[k];
 }
 
 static void percentiles_are_exact(void **state)
