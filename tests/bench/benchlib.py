@@ -90,6 +90,21 @@ class Tracer:
         self.loop.wait_until(False)
 
 
+class Ticks(Tracer):
+    """A timer on the loop: no pair shows it, so it says itself when it runs."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        if not self.process.stdout.readline():
+            raise Missing(f"ticks: {last_words(self.process)}")
+        return self
+
+
+def ticks(loop, build, hz):
+    return Ticks(loop, [str(build / "bench" / "ticks"), str(hz), str(loop.pid)], stop=None)
+
+
 def floor(loop, build):
     return Tracer(loop, [str(build / "bench" / "floor"), loop.path, str(loop.pid)], stop=None)
 
