@@ -116,15 +116,30 @@ static int add_run_id(struct profile *p, const struct capture_head *head)
     return add_text(p, "scope.run_id", text, 2 * n);
 }
 
-/* OMP_NUM_THREADS of the first program that ran a region; 1 where nobody said. */
-static int64_t omp_threads(const struct images *im)
+/* OMP_NUM_THREADS of the first program that ran a region: what the collector saw of its own environment comes
+ * after. */
+static int add_omp_threads(struct profile *p, const struct images *im)
 {
     const struct image *first = NULL;
 
     for (uint64_t i = 0; i < im->list.n; i++)
         if (!first || images__at(im, i)->own_time < first->own_time)
             first = images__at(im, i);
-    return first && first->omp_threads ? first->omp_threads : 1;
+    if (first && first->omp_threads)
+        return profile__set_meta_int(p, "omp_num_threads", first->omp_threads);
+    return add_int(p, "omp_num_threads", 1);
+}
+
+/* As the reference counts them: ranks times threads of each. */
+static int add_total_cores(struct profile *p)
+{
+    const struct meta *ranks = profile__meta(p, "mpi_size"), *threads = profile__meta(p, "omp_num_threads");
+    int64_t cores;
+
+    if (ranks->kind != META_INT || threads->kind != META_INT ||
+        __builtin_mul_overflow(ranks->integer, threads->integer, &cores))
+        return 0;
+    return add_int(p, "total_cores", cores);
 }
 
 static int64_t world_size(const struct profile *p)
@@ -144,9 +159,9 @@ int capture_meta__complete(struct profile *p, const struct capture_head *head, c
 
     if (add_timestamp(p, head->realtime) || add_int(p, "start_time_ns", first) ||
         add_int(p, "finalize_time_ns", last > first ? last : first) ||
-        add_int(p, "mpi_size", world_size(p)) || add_int(p, "num_nodes", 1) ||
-        add_int(p, "omp_num_threads", omp_threads(im)) || add_text(p, "label", "", 0) ||
-        add_text(p, "source", "native", 6) || add_text(p, "source_language", "native", 6) ||
+        add_int(p, "mpi_size", world_size(p)) || add_int(p, "num_nodes", 1) || add_omp_threads(p, im) ||
+        add_total_cores(p) || add_text(p, "label", "", 0) || add_text(p, "source", "native", 6) ||
+        add_text(p, "source_language", "native", 6) ||
         add_int(p, "trace_format_version", TRACE_FORMAT_VERSION) || add_run_id(p, head) ||
         add_text(p, "scope.version", head->tool, head->tool_len) ||
         add_text(p, "scope.architecture", head->architecture, head->architecture_len))

@@ -155,6 +155,7 @@ static void the_first_variable_of_the_list_counts(void **state)
 
     (void)state;
     begin(&b);
+    build_meta_int(&b, "omp_num_threads", 3);
     build_image(&b, &(struct build_image){.id = 1,
                                           .how = CAPTURE_IMAGE_EXEC,
                                           .pid = 101,
@@ -179,7 +180,10 @@ static void the_first_variable_of_the_list_counts(void **state)
     assert_int_equal(rank_of(p, 101), 7);
     assert_int_equal(rank_of(p, 102), 2);
     assert_string_equal(source_of(p, 102), "SCOPE_RANK");
-    assert_int_equal(profile__meta(p, "omp_num_threads")->integer, 12);
+    assert_int_equal(profile__meta(p, "omp_num_threads")->integer,
+                     12); /* the program's own, not the collector's */
+    assert_int_equal(profile__meta(p, "mpi_size")->integer, 8);
+    assert_int_equal(profile__meta(p, "total_cores")->integer, 96);
     assert_int_equal(p->n_notes, 0);
     profile__destroy(p);
 }
