@@ -11,6 +11,19 @@ int run_lines(struct cli *cli);
 int run_convert(struct cli *cli);
 int run_info(struct cli *cli);
 int run_validate(struct cli *cli);
+int run_tree(struct cli *cli);
+int run_calls(struct cli *cli);
+int run_threads(struct cli *cli);
+int run_ranks(struct cli *cli);
+int run_counters(struct cli *cli);
+int run_likwid(struct cli *cli);
+int run_event_data(struct cli *cli);
+int run_messages(struct cli *cli);
+int run_stats(struct cli *cli);
+int run_functions(struct cli *cli);
+int run_diff(struct cli *cli);
+int run_check(struct cli *cli);
+int run_scaling(struct cli *cli);
 
 /* Prints "scope-report: <text>" on stderr. */
 int cli__fail(const struct err *err);

@@ -89,6 +89,8 @@ static int write_files(struct converting *c, const struct profile *p, const stru
         .by_name = cli->by_name,
         .root = cli->root,
         .overlaps_split = cli->view.overlaps_split,
+        .width = (unsigned)cli->width,
+        .threshold = cli->threshold,
         .progress = c->terminal ? progress : NULL,
         .progress_arg = c,
         .say = say,

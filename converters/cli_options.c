@@ -8,7 +8,7 @@
 
 #define MAX_RANKS (1u << 20)
 
-static const struct cli cli_defaults = {.overlaps = "error", .threshold = 0.001, .slowdown = 0.05, .width = 1200, .top = -1,
+static const struct cli cli_defaults = {.overlaps = "error", .metric = "total", .threshold = 0.001, .slowdown = 0.05, .width = 1200, .top = -1,
                                         .lane = -1};
 
 /* ---- values ------------------------------------------------------------------------------------------------- */
@@ -287,5 +287,6 @@ void cli__deinit(struct cli *cli)
     free(cli->inputs.items);
     free(cli->region.items);
     free(cli->exclude.items);
+    free(cli->base.items);
     free(cli->ranks);
 }

@@ -28,7 +28,9 @@ struct cli {
     double threshold;   /* share of the whole */
     double slowdown;    /* share: 0.05 = 5 % */
     bool has_thread;
-    struct cli_strings region, exclude;
+    struct cli_strings region, exclude, base;
+    const char *metric;
+    bool weak;
     int32_t *ranks;
     size_t n_ranks;
     int64_t top, lane;

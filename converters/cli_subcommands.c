@@ -62,6 +62,122 @@ const struct subcommand subcommands[] = {
         .examples = "  scope-report validate run.h5 && echo sound\n",
         .run = run_validate,
     },
+    {
+        .name = "tree",
+        .arguments = "[FILE...]",
+        .help = "call paths: how often and how long, by who called whom",
+        .teach = "A row per call path, below its parent, longest first; all ranks and threads together. total: all calls of "
+                 "the path. own: without the calls inside. % of top: over all calls that nobody called.",
+        .examples = "  scope-report tree run.h5\n  scope-report tree run.h5 --ranks 0 --json\n",
+        .run = run_tree,
+    },
+    {
+        .name = "calls",
+        .arguments = "[FILE...]",
+        .help = "each call: rank, thread, region, start, duration, parent",
+        .teach = "A row per call, per thread in the order of their ends. call is its number within the rank in order of start, "
+                 "parent that of the call around it; start counts from the start of the recording. As text the first 100; "
+                 "--json and --csv give all, as they come.",
+        .examples = "  scope-report calls run.h5 --region solve --from 1.5 --until 2s\n"
+                    "  scope-report calls run.h5 --csv > calls.csv\n",
+        .run = run_calls,
+    },
+    {
+        .name = "threads",
+        .arguments = "[FILE...]",
+        .help = "threads: lifetime, CPU time, calls, time in regions",
+        .teach = "A row per thread. % CPU is its CPU time over its lifetime; in regions is the time of its top-level calls.",
+        .examples = "  scope-report threads run.h5\n",
+        .run = run_threads,
+    },
+    {
+        .name = "ranks",
+        .arguments = "[FILE...]",
+        .help = "imbalance: each region over the ranks",
+        .teach = "A row per region: its time on the ranks that have it (mean, fastest, slowest), max/mean, the standard "
+                 "deviation, and max-mean: what a perfect balance could save. The most costly first.",
+        .examples = "  scope-report ranks run.h5 --top 10\n",
+        .run = run_ranks,
+    },
+    {
+        .name = "functions",
+        .arguments = "[INPUT...]",
+        .help = "the hottest functions of each region, from its samples",
+        .teach = "As lines, added up by function (inlined ones by themselves).",
+        .examples = "  scope-report functions run --top 5\n",
+        .run = run_functions,
+    },
+    {
+        .name = "counters",
+        .arguments = "[FILE...]",
+        .help = "performance counters of each region",
+        .teach = "A row per rank, region and event: the total, and per call.",
+        .examples = "  scope-report counters run.h5 --csv\n",
+        .run = run_counters,
+    },
+    {
+        .name = "likwid",
+        .arguments = "[FILE...]",
+        .help = "LIKWID results: events and metrics by region and thread",
+        .teach = "A row per rank, region, thread and event or metric, from profiles and from marker files.",
+        .examples = "  scope-report likwid run.h5\n",
+        .run = run_likwid,
+    },
+    {
+        .name = "event-data",
+        .arguments = "[FILE...]",
+        .help = "what a program attached to its calls",
+        .teach = "A row per call that carries data; call is its number within its region and rank.",
+        .examples = "  scope-report event-data run.h5 --json\n",
+        .run = run_event_data,
+    },
+    {
+        .name = "messages",
+        .arguments = "[FILE...]",
+        .help = "MPI regions decoded: operation, peer, bytes, time",
+        .teach = "Regions named mpi:<operation> kind=... bytes=... peer=... are taken apart: a row per rank, operation, peer and "
+                 "communicator.",
+        .examples = "  scope-report messages run.h5 --ranks 0\n",
+        .run = run_messages,
+    },
+    {
+        .name = "stats",
+        .arguments = "[FILE...]",
+        .help = "statistics per region and rank; --json as scope-profiler writes them",
+        .teach = "count, total, mean, min, max, standard deviation and percentiles per region and rank, over all calls. --json is "
+                 "the document scope-profiler-plot-data / region_statistics, times in seconds.",
+        .examples = "  scope-report stats run.h5 --json\n",
+        .run = run_stats,
+    },
+    {
+        .name = "diff",
+        .arguments = "A B... | --base A... B...",
+        .help = "two programs, region by region",
+        .teach = "What changed from A to B, largest change first. With several runs of either, means are compared, and the noise "
+                 "is the standard error of their difference: a change within twice that is marked. Each word is a run: a file, "
+                 "a folder of rank files, or a prefix.",
+        .examples = "  scope-report diff before.h5 after.h5\n"
+                    "  scope-report diff --base a1.h5 --base a2.h5 b1.h5 b2.h5 --metric p95\n",
+        .run = run_diff,
+    },
+    {
+        .name = "check",
+        .arguments = "A B... | --base A... B...",
+        .help = "fails (status 1) when a region became slower",
+        .teach = "As diff, but only shows the regions that became slower by more than --max-slowdown (and more than the noise, "
+                 "where several runs tell it); then the exit status is 1.",
+        .examples = "  scope-report check before.h5 after.h5 --max-slowdown 5% --region 'solve*'\n",
+        .run = run_check,
+    },
+    {
+        .name = "scaling",
+        .arguments = "R1 R2 R4...",
+        .help = "speed-up and efficiency over runs of different size",
+        .teach = "A row per region and run. The size of a run is its ranks times its threads (omp_num_threads); the time of a "
+                 "region is that of its slowest rank. -o writes a plot of the speed-up (SVG).",
+        .examples = "  scope-report scaling n1.h5 n2.h5 n4.h5 -o speedup.svg\n",
+        .run = run_scaling,
+    },
 };
 const size_t n_subcommands = sizeof(subcommands) / sizeof(*subcommands);
 

@@ -22,6 +22,9 @@ const struct format *const formats[] = {
     &format_trace,
     &format_folded,
     &format_likwid,
+    &format_svg,
+    &format_pprof,
+    &format_csv,
     NULL,
 };
 

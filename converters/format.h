@@ -18,6 +18,8 @@ struct write_options {
 	bool by_name;          /* .prof: one entry per name */
 	const char *root;      /* .prof: root frame, NULL = none */
 	bool overlaps_split;
+	unsigned width;        /* .svg: of the picture, 0 = 1200 */
+	double threshold;      /* .svg: frames below this share of the whole are left out */
 	void (*progress)(void *arg, uint64_t done, uint64_t all);
 	void *progress_arg;
 	void (*say)(void *arg, const char *what); /* what the target cannot hold, one line each; may be NULL */

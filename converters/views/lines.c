@@ -8,6 +8,7 @@
 
 #include "converters/views/symbols.h"
 #include "converters/views/table.h"
+#include "converters/views/tables.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,6 +33,7 @@ struct lines {
     uint64_t inside, outside;
     int64_t ticks;
     bool ticks_known, any_samples;
+    bool functions; /* a row per function, not per line */
 };
 
 /* ---- counting ------------------------------------------------------------------------------------------------------ */
@@ -135,6 +137,11 @@ static int compare_places(const void *a, const void *b, void *arg)
         return x->region < y->region ? -1 : 1;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
+    if (l->functions) {
+        int c = compare_texts(x->place.frames[0].file, y->place.frames[0].file);
+
+        return c ? c : compare_texts(x->place.frames[0].function, y->place.frames[0].function);
+    }
     if (l->options->shape != VIEW_JSON) {
         int c = compare_frames(&x->place.frames[0], &y->place.frames[0]);
 
@@ -460,9 +467,46 @@ static void print_hints(const struct lines *l, FILE *hint)
     }
 }
 
-int lines__print(const struct profile *p, const struct view_options *options, FILE *out, FILE *hint)
+/* ---- functions --------------------------------------------------------------------------------------------------------- */
+static const struct table_column function_columns[] = {
+    {"region", "region", CELL_TEXT, 200}, {"rank", NULL, CELL_INT, 0},          {"share", "share", CELL_SHARE, 255},
+    {"samples", "samples", CELL_COUNT, 255}, {"function", "function", CELL_TEXT, 255}, {"file", "file", CELL_TEXT, 100},
+};
+
+static int print_functions(struct lines *l, FILE *out)
 {
-    struct lines l = {.p = p, .options = options, .symbols = symbols__create()};
+    const struct spot *list = l->spots.data;
+    struct table t;
+    int rc;
+
+    table__init(&t, function_columns, 6);
+    for (uint64_t i = 0, end; i < l->spots.n; i = end) {
+        end = group_end(l, i);
+        for (uint64_t k = i; k < shown_end(l, i, end); k++) {
+            struct cell *row = table__row(&t);
+
+            if (!row)
+                break;
+            row[0] = cell_text(l->p->regions[list[k].region].name);
+            row[1] = (struct cell){.known = list[k].rank >= 0, .integer = list[k].rank};
+            row[2] = cell_real((double)list[k].samples / (double)l->per_region[list[k].region]);
+            row[3] = cell_int((int64_t)list[k].samples);
+            row[4] = cell_text(or_unknown(list[k].place.frames[0].function));
+            row[5] = cell_text(or_unknown(list[k].place.frames[0].file));
+        }
+    }
+    if (!t.n_rows && l->options->shape == VIEW_TEXT)
+        fputs("no sample fell into a region\n", out);
+    rc = t.n_rows || l->options->shape != VIEW_TEXT ? table__print(&t, l->options, out) : 0;
+    if (!rc && l->options->shape == VIEW_JSON)
+        putc('\n', out);
+    table__deinit(&t);
+    return rc;
+}
+
+static int print_all(const struct profile *p, const struct view_options *options, bool functions, FILE *out, FILE *hint)
+{
+    struct lines l = {.p = p, .options = options, .symbols = symbols__create(), .functions = functions};
     int rc = -ENOMEM;
 
     column__init(&l.spots, sizeof(struct spot));
@@ -470,7 +514,9 @@ int lines__print(const struct profile *p, const struct view_options *options, FI
     if (l.symbols && l.per_region)
         rc = count_lines(&l);
     if (!rc) {
-        if (options->shape == VIEW_JSON)
+        if (functions)
+            rc = print_functions(&l, out);
+        else if (options->shape == VIEW_JSON)
             print_json(&l, out);
         else if (options->shape == VIEW_CSV)
             print_csv(&l, out);
@@ -478,10 +524,20 @@ int lines__print(const struct profile *p, const struct view_options *options, FI
             print_text(&l, out);
         if (hint)
             print_hints(&l, hint);
-        rc = ferror(out) ? -EIO : 0;
     }
     column__deinit(&l.spots);
     free(l.per_region);
     symbols__destroy(l.symbols);
-    return rc;
+    return rc ? rc : ferror(out) ? -EIO : 0;
+}
+
+int functions__print(const struct profile *p, const struct view_options *options, FILE *out, struct err *err)
+{
+    (void)err;
+    return print_all(p, options, true, out, stderr);
+}
+
+int lines__print(const struct profile *p, const struct view_options *options, FILE *out, FILE *hint)
+{
+    return print_all(p, options, false, out, hint);
 }

@@ -96,15 +96,21 @@ static int leave(void *arg, const struct stack_lane *lane, struct stack_call *c,
     return 0;
 }
 
-int paths__init(struct paths *t, const struct profile *p, const struct rank_rows *rows, uint32_t rank,
-                const struct paths_options *options, struct err *err)
+int paths__add(struct paths *t, const struct profile *p, const struct rank_rows *rows, uint32_t rank,
+               const struct paths_options *options, struct err *err)
 {
     static const struct stacks_visitor visitor = {.enter = enter, .leave = leave};
     struct stacks_options how = {.split = options->split};
     struct walk w = {t, options};
 
-    memset(t, 0, sizeof(*t));
     return stacks__walk(p, rows, rank, &how, &visitor, &w, err);
+}
+
+int paths__init(struct paths *t, const struct profile *p, const struct rank_rows *rows, uint32_t rank,
+                const struct paths_options *options, struct err *err)
+{
+    memset(t, 0, sizeof(*t));
+    return paths__add(t, p, rows, rank, options, err);
 }
 
 void paths__deinit(struct paths *t)

@@ -32,6 +32,9 @@ struct paths_options {
 /* 0; -EILSEQ and the others of stacks__walk. Deinit also after a failure. */
 int paths__init(struct paths *t, const struct profile *p, const struct rank_rows *rows, uint32_t rank,
                 const struct paths_options *options, struct err *err);
+/* Adds another rank to the same paths. */
+int paths__add(struct paths *t, const struct profile *p, const struct rank_rows *rows, uint32_t rank,
+               const struct paths_options *options, struct err *err);
 void paths__deinit(struct paths *t);
 
 #endif

@@ -42,12 +42,12 @@ static void count_call(struct region_stats *r, int64_t start, int64_t end, int64
     r->m2 += delta * ((double)d - r->mean);
 }
 
-static void count_row(struct region_stats *r, const struct profile *p, const struct row *row)
+static void count_row(struct region_stats *r, const struct profile *p, const struct row *row, bool all_plain)
 {
     const int64_t *start = column_i64(&p->start), *end = column_i64(&p->end);
 
     for (uint64_t i = row->offset; i < row->offset + row->count; i++)
-        count_call(r, start[i], end[i], flags_of(p, row, i));
+        count_call(r, start[i], end[i], all_plain ? 0 : flags_of(p, row, i));
     r->has_range = r->plain;
     r->has_times = r->calls;
     r->has_exclusive = true;
@@ -283,9 +283,9 @@ static bool percentiles_of(struct stats *s, struct region_stats *into, const str
     return true;
 }
 
-static struct duration_range range_of(const struct row *row)
+static struct duration_range range_of(const struct stats *s, const struct row *row)
 {
-    return (struct duration_range){row->offset, row->count, row->has & 1u << COLUMN_FLAGS};
+    return (struct duration_range){row->offset, row->count, !s->all_plain && row__has(row, COLUMN_FLAGS)};
 }
 
 /* Rows of one region side by side: a counting sort as for ranks. */
@@ -303,7 +303,7 @@ static int merge_regions(struct stats *s)
     for (uint32_t g = 0; ok && g < p->n_regions; g++)
         s->regions[g].has_exclusive = true;
     for (uint64_t r = 0; ok && r < p->n_rows; r++) {
-        struct duration_range range = range_of(&p->rows[r]);
+        struct duration_range range = range_of(s, &p->rows[r]);
 
         if (!s->ranks_wanted[p->rows[r].rank])
             continue;
@@ -336,6 +336,7 @@ int stats__init(struct stats *s, const struct profile *p, const struct view_opti
 
     memset(s, 0, sizeof(*s));
     s->p = p;
+    s->all_plain = options->all_plain;
     rc = rank_rows__init(&s->by_rank, p);
     if (!rc)
         rc = allocate(s);
@@ -349,7 +350,7 @@ int stats__init(struct stats *s, const struct profile *p, const struct view_opti
         if (p->rows[r].aggregate.present)
             take_aggregate(&s->rows[r], &p->rows[r].aggregate);
         else
-            count_row(&s->rows[r], p, &p->rows[r]);
+            count_row(&s->rows[r], p, &p->rows[r], s->all_plain);
     }
     for (uint32_t k = 0; k < p->n_ranks; k++) {
         if (!s->ranks_wanted[k])

@@ -50,6 +50,7 @@ struct stats {
     int64_t *lifetimes;   /* n_ranks: ns that its lanes lived, 0 unknown */
     int64_t lifetime;     /* of all wanted ranks */
     bool *ranks_wanted;   /* n_ranks */
+    bool all_plain;
     uint32_t n_overlaps;  /* ranks with calls that cross on a lane: their exclusive times are not computed */
 };
 

@@ -60,6 +60,7 @@ static void show_cell(struct strbuf *b, const struct table_column *column, const
             strbuf__put(b, "-", 1);
         show__count(b, cell->integer < 0 ? -(uint64_t)cell->integer : (uint64_t)cell->integer);
         break;
+    case CELL_UINT: show__count(b, (uint64_t)cell->integer); break;
     case CELL_INT: strbuf__printf(b, "%" PRId64, cell->integer); break;
     case CELL_NS: show__ns(b, cell->integer, utf8); break;
     case CELL_SHARE: strbuf__printf(b, "%.1f", cell->real * 100); break;
@@ -254,6 +255,7 @@ void cell__json(const struct table_column *column, const struct cell *cell, FILE
     switch (column->kind) {
     case CELL_NONE: fputs("null", out); break;
     case CELL_TEXT: json_text(column, cell->text, out); break;
+    case CELL_UINT: fprintf(out, "%" PRIu64, (uint64_t)cell->integer); break;
     case CELL_COUNT:
     case CELL_INT:
     case CELL_NS: fprintf(out, "%" PRId64, cell->integer); break;
@@ -262,17 +264,21 @@ void cell__json(const struct table_column *column, const struct cell *cell, FILE
     }
 }
 
+void table__json_row(const struct table_column *columns, unsigned n, const struct cell *row, bool first, FILE *out)
+{
+    fputs(first ? "\n {" : ",\n {", out);
+    for (unsigned c = 0; c < n; c++) {
+        fprintf(out, "%s\"%s\": ", c ? ", " : "", columns[c].key);
+        cell__json(&columns[c], &row[c], out);
+    }
+    putc('}', out);
+}
+
 void table__json(const struct table *t, FILE *out)
 {
     putc('[', out);
-    for (size_t r = 0; r < t->n_rows; r++) {
-        fputs(r ? ",\n {" : "\n {", out);
-        for (unsigned c = 0; c < t->n_columns; c++) {
-            fprintf(out, "%s\"%s\": ", c ? ", " : "", t->columns[c].key);
-            cell__json(&t->columns[c], &t->cells[r * t->n_columns + c], out);
-        }
-        putc('}', out);
-    }
+    for (size_t r = 0; r < t->n_rows; r++)
+        table__json_row(t->columns, t->n_columns, t->cells + r * t->n_columns, !r, out);
     fputs(t->n_rows ? "\n]" : "]", out);
 }
 
@@ -286,19 +292,28 @@ static void csv_value(const struct table_column *column, const struct cell *cell
         cell__json(column, cell, out);
 }
 
+void table__csv_head(const struct table_column *columns, unsigned n, FILE *out)
+{
+    for (unsigned c = 0; c < n; c++)
+        fprintf(out, "%s%s", c ? "," : "", columns[c].key);
+    fputs("\r\n", out);
+}
+
+void table__csv_row(const struct table_column *columns, unsigned n, const struct cell *row, FILE *out)
+{
+    for (unsigned c = 0; c < n; c++) {
+        if (c)
+            putc(',', out);
+        csv_value(&columns[c], &row[c], out);
+    }
+    fputs("\r\n", out);
+}
+
 void table__csv(const struct table *t, FILE *out)
 {
-    for (unsigned c = 0; c < t->n_columns; c++)
-        fprintf(out, "%s%s", c ? "," : "", t->columns[c].key);
-    fputs("\r\n", out);
-    for (size_t r = 0; r < t->n_rows; r++) {
-        for (unsigned c = 0; c < t->n_columns; c++) {
-            if (c)
-                putc(',', out);
-            csv_value(&t->columns[c], &t->cells[r * t->n_columns + c], out);
-        }
-        fputs("\r\n", out);
-    }
+    table__csv_head(t->columns, t->n_columns, out);
+    for (size_t r = 0; r < t->n_rows; r++)
+        table__csv_row(t->columns, t->n_columns, t->cells + r * t->n_columns, out);
 }
 
 int table__print(const struct table *t, const struct view_options *options, FILE *out)

@@ -10,6 +10,7 @@ enum cell_kind {
     CELL_NONE,  /* not known: "-", null, an empty CSV cell */
     CELL_TEXT,  /* left-aligned */
     CELL_COUNT, /* 12,345 */
+    CELL_UINT,  /* the same, unsigned */
     CELL_INT,   /* plain */
     CELL_NS,    /* 1.234 ms; JSON and CSV: integer ns */
     CELL_SHARE, /* 0.25 is 25.0 %; JSON and CSV: the fraction */
@@ -60,6 +61,10 @@ void table__text(const struct table *t, const struct screen *screen, FILE *out);
 void table__csv(const struct table *t, FILE *out);
 /* A list of objects; a text that is not UTF-8 has its bytes beside it as <key>_hex. */
 void table__json(const struct table *t, FILE *out);
+/* Row by row, for tables that are too long to be held: a head, then rows, then a foot (JSON). */
+void table__csv_head(const struct table_column *columns, unsigned n, FILE *out);
+void table__csv_row(const struct table_column *columns, unsigned n, const struct cell *row, FILE *out);
+void table__json_row(const struct table_column *columns, unsigned n, const struct cell *row, bool first, FILE *out);
 /* One of the three; 0, -ENOMEM, -EIO. */
 int table__print(const struct table *t, const struct view_options *options, FILE *out);
 

@@ -29,6 +29,7 @@ struct view_options {
     size_t n_ranks;
     const char *sort; /* name of a column; NULL: by nesting */
     bool per_rank;
+    bool all_plain; /* statistics take calls with flags for plain ones, as the reference does */
     uint64_t top; /* at most so many rows; 0 all */
     bool overlaps_split;
     double from_s, to_s; /* only calls that touch this part of the time line, seconds since its start; to_s 0: all */
