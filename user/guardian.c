@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -23,6 +25,14 @@ struct guardian {
     pid_t pid;
     int pidfd;
 };
+
+/*
+ * Held by the collector as long as it lives, shared with its guardians.  A killed process is dead long before its
+ * pidfd says so: the kernel first takes its BPF links and perf events apart, for up to a second (measured with a few
+ * hundred sites), while the programs still stop others.  A robust mutex is given up before all that.
+ */
+static pthread_mutex_t *life;
+static pid_t life_of;
 
 enum { MAP_FD, COLLECTOR_FD, N_FDS }; /* what the guardian has open, and nothing else */
 enum { BATCH = 64, LAST_ROUNDS = 40, SHORT_TICK_MS = 10 };
@@ -82,8 +92,8 @@ static bool go_on(sb_u32 pid, const struct sb_stopped *stopped)
     return done;
 }
 
-/* Continues what was stopped before `before`.  Gives the number of stopped processes. */
-static int relieve(uint64_t before)
+/* Continues what was stopped before `before`. */
+static void relieve(uint64_t before)
 {
     struct sb_stopped stopped;
     sb_u32 pids[BATCH];
@@ -95,7 +105,6 @@ static int relieve(uint64_t before)
         if (go_on(pids[i], &stopped))
             bpf_map_delete_elem(MAP_FD, &pids[i]);
     }
-    return n;
 }
 
 static bool has_ended(int ms)
@@ -105,25 +114,25 @@ static bool has_ended(int ms)
     return poll(&collector, 1, ms) > 0;
 }
 
-/*
- * A killed collector is dead long before its pidfd says so: the kernel first takes its BPF links and perf events
- * apart, for up to a second (measured with a few hundred sites), while the programs still stop processes.
- */
-static bool is_dying(pid_t collector)
+static bool has_died(int ms)
 {
-    struct proc_stat stat;
+    struct timespec until;
 
-    return proc_stat__read(collector, &stat) || stat.flags & PROC_STAT_EXITING || stat.state == 'Z';
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += ms * 1000000l;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    int r = pthread_mutex_clocklock(life, CLOCK_MONOTONIC, &until);
+    return r == 0 || r == EOWNERDEAD || r == ENOTRECOVERABLE || has_ended(r == ETIMEDOUT ? 0 : ms);
 }
 
-static void watch(pid_t collector)
+static void watch(void)
 {
-    int stopped = 0;
-
-    while (!has_ended(stopped ? SHORT_TICK_MS : GUARDIAN_TICK_MS) && !is_dying(collector))
-        stopped = relieve(now_ns() - GUARDIAN_LIMIT_MS * 1000000ull);
-    while (!has_ended(SHORT_TICK_MS))
+    while (!has_died(GUARDIAN_TICK_MS))
+        relieve(now_ns() - GUARDIAN_LIMIT_MS * 1000000ull);
+    do
         relieve(UINT64_MAX);
+    while (!has_ended(SHORT_TICK_MS));
     /* Some links go only after a grace period. */
     for (int round = 0; round < LAST_ROUNDS; round++) {
         relieve(UINT64_MAX);
@@ -131,7 +140,7 @@ static void watch(pid_t collector)
     }
 }
 
-static _Noreturn void guard(int stopped_map_fd, int collector_fd, pid_t collector_pid)
+static _Noreturn void guard(int stopped_map_fd, int collector_fd)
 {
     sigset_t all;
 
@@ -148,23 +157,43 @@ static _Noreturn void guard(int stopped_map_fd, int collector_fd, pid_t collecto
     if (map < 0 || collector < 0 || dup2(map, MAP_FD) < 0 || dup2(collector, COLLECTOR_FD) < 0)
         _exit(1);
     syscall(SYS_close_range, N_FDS, ~0u, 0);
-    watch(collector_pid);
+    watch();
     _exit(0);
 }
 
 /* ---- in the collector ------------------------------------------------------------------------------------- */
 
+static int begin_life(void)
+{
+    pthread_mutexattr_t attributes;
+
+    if (life_of == getpid())
+        return 0;
+    void *page = mmap(NULL, sizeof(*life), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return errno;
+    life = page;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    int error = pthread_mutex_init(life, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    if (!error)
+        error = pthread_mutex_lock(life);
+    life_of = error ? 0 : getpid();
+    return error;
+}
+
 int guardian__start(int stopped_map_fd, struct guardian **ret, struct err *err)
 {
     struct guardian *g = calloc(1, sizeof(*g));
-    pid_t self = getpid();
-    int collector = (int)syscall(SYS_pidfd_open, self, 0);
-    int error = !g ? ENOMEM : collector < 0 ? errno : 0;
+    int collector = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int error = !g ? ENOMEM : collector < 0 ? errno : begin_life();
 
     if (!error) {
         g->pid = fork();
         if (g->pid == 0)
-            guard(stopped_map_fd, collector, self);
+            guard(stopped_map_fd, collector);
         error = g->pid < 0 ? errno : -children__watch(g->pid);
     }
     if (collector >= 0)

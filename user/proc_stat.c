@@ -40,8 +40,8 @@ int proc_stat__read(pid_t pid, struct proc_stat *ret)
         return -ESRCH;
     snprintf(stat.comm, sizeof(stat.comm), "%.*s", (int)(close - open - 1), open + 1);
     if (sscanf(close + 1,
-               " %c %d %d %d %d %d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64, &stat.state,
-               &parent, &group, &session, &terminal, &terminal_group, &stat.flags, &stat.start_ticks) != 8)
+               " %c %d %d %d %d %d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64, &stat.state,
+               &parent, &group, &session, &terminal, &terminal_group, &stat.start_ticks) != 7)
         return -ESRCH;
     stat.parent = parent;
     stat.group = group;

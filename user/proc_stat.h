@@ -7,15 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROC_STAT_EXITING 0x4u /* the kernel's PF_EXITING: it will not run again */
-
 struct proc_stat {
     char comm[64];
     char state;           /* R S D T t Z X */
     pid_t parent, group, session;
     int terminal;         /* device number, 0 none */
     pid_t terminal_group; /* foreground group of the terminal */
-    unsigned flags;       /* of the task, PROC_STAT_EXITING among them */
     uint64_t start_ticks; /* 1/100 s of CLOCK_BOOTTIME */
 };
 
