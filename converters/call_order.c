@@ -7,7 +7,8 @@
 #define TELL_EVERY (1u << 20)
 
 struct level { /* an open call of a lane */
-    int64_t id;
+    int64_t id, end;
+    uint32_t region;
     uint16_t depth;
 };
 
@@ -16,6 +17,7 @@ struct stream {
     uint64_t at; /* next is found[at - 1] */
     struct level *levels;
     uint32_t n, cap;
+    uint64_t tick; /* next of run->ticks */
 };
 
 struct place {         /* of a row */
@@ -84,8 +86,21 @@ static int64_t find_parent(struct stream *s, const struct found_call *call, int6
         s->levels = levels;
         s->cap = cap;
     }
-    s->levels[s->n++] = (struct level){.id = id, .depth = call->depth};
+    s->levels[s->n++] =
+        (struct level){.id = id, .end = call->end, .region = call->region, .depth = call->depth};
     return parent;
+}
+
+/* Ticks before `until` fell into the innermost call that was open then; no call begins between them. */
+static void settle_ticks(struct stream *s, int64_t until)
+{
+    for (; s->tick < s->run->n_ticks && s->run->ticks[s->tick].time < until; s->tick++) {
+        uint32_t i = s->n;
+
+        while (i && s->levels[i - 1].end < s->run->ticks[s->tick].time)
+            i--;
+        s->run->ticks[s->tick].region = i ? (int32_t)s->levels[i - 1].region : -1;
+    }
 }
 
 static void add_exclusive(struct place *place, int64_t ns)
@@ -129,13 +144,17 @@ static int merge(struct order *o, const struct order_progress *progress)
 
     while (o->n_heap) {
         struct stream *s = &o->streams[o->heap[0]];
-        int code = place_call(o, s, &o->found[s->at - 1]);
+        int code;
+
+        settle_ticks(s, o->found[s->at - 1].start);
+        code = place_call(o, s, &o->found[s->at - 1]);
 
         if (code)
             return code;
         if (++done % TELL_EVERY == 0 && progress->tell)
             progress->tell(progress->arg, TELL_EVERY);
         if (--s->at == s->run->from) {
+            settle_ticks(s, INT64_MAX);
             free(s->levels);
             s->levels = NULL;
             o->heap[0] = o->heap[--o->n_heap];

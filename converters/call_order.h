@@ -9,11 +9,14 @@
 #ifndef SCOPE_CALL_ORDER_H
 #define SCOPE_CALL_ORDER_H
 
+#include "hidden_ticks.h"
 #include "nesting.h"
 
-struct lane_run {      /* the calls of one lane in nesting.found */
-    uint64_t from, to; /* in descending order of start: read from `to` down */
-    int64_t thread;    /* thread_row.index */
+struct lane_run {              /* the calls of one lane in nesting.found */
+    uint64_t from, to;         /* in descending order of start: read from `to` down */
+    int64_t thread;            /* thread_row.index */
+    struct hidden_tick *ticks; /* of the lane, by time: their regions are filled in; NULL none */
+    uint64_t n_ticks;
 };
 
 struct order_progress {

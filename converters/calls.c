@@ -73,6 +73,7 @@ static int read_rank(struct filling *f, uint64_t from, uint64_t to, struct err *
             return code;
         run->to = f->nesting.found.n;
         run->thread = lane->thread;
+        run->ticks = hidden_ticks__of_lane(f->in->ticks, in_order[i], &run->n_ticks);
     }
     return 0;
 }

@@ -14,6 +14,7 @@ struct calls_input {
     const struct call_blocks *blocks;
     struct lanes *lanes; /* indexed; missing and unmatched are filled here */
     const struct region_table *regions;
+    const struct hidden_ticks *ticks; /* sorted; their regions are filled here */
     struct capture_reader *reader;
     /* Called with the number of calls behind us, each counted twice (found, placed); may be NULL. */
     void (*tell)(void *arg, uint64_t done);

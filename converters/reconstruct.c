@@ -284,6 +284,7 @@ static int fill_calls(struct rebuild *b, struct err *err)
         .blocks = &b->calls,
         .lanes = &b->lanes,
         .regions = &b->regions,
+        .ticks = &b->samples.hidden,
         .reader = b->reader,
         .tell = tell_calls,
         .arg = b,
@@ -446,6 +447,8 @@ static int rebuild(struct rebuild *b, struct err *err)
     code = fill_processes(b, err);
     if (!code)
         code = assign_ranks(b, err);
+    if (!code)
+        code = samples__find_hidden(&b->samples, &b->lanes, &b->regions, b->reader, err);
     if (!code)
         code = fill_calls(b, err);
     if (!code)

@@ -14,7 +14,7 @@
 
 int region_table__init(struct region_table *t)
 {
-    t->hidden_late = false;
+    t->any_hidden = t->hidden_late = false;
     column__init(&t->entries, sizeof(struct region_entry));
     column__init(&t->shown, sizeof(int64_t));
     t->entry_of_id = calloc(SB_MAX_REGIONS, sizeof(*t->entry_of_id));
@@ -72,6 +72,7 @@ static int read_one(struct region_table *t, struct profile *p, struct capture_in
     got.id = e->id;
     got.index = e->index;
     got.used = e->used;
+    t->any_hidden |= got.hidden;
     t->hidden_late |= got.hidden && got.used;
     if (got.line < 0)
         got.line = -1;

@@ -19,8 +19,9 @@ struct region_entry {
 struct region_table {
     struct column entries; /* struct region_entry, in the order of the capture */
     uint32_t *entry_of_id; /* entry + 1, 0 none; one per possible id */
-    bool hidden_late;      /* a region turned out to be hidden after region_table__use() named it */
-    struct column shown;   /* int64: for each index of profile.regions the entry that stands there */
+    bool any_hidden;
+    bool hidden_late;    /* a region turned out to be hidden after region_table__use() named it */
+    struct column shown; /* int64: for each index of profile.regions the entry that stands there */
 };
 
 int region_table__init(struct region_table *t); /* 0, -ENOMEM */

@@ -27,11 +27,13 @@ void samples__init(struct samples *s)
 {
     *s = (struct samples){0};
     column__init(&s->blocks, sizeof(struct place));
+    hidden_ticks__init(&s->hidden);
 }
 
 void samples__deinit(struct samples *s)
 {
     column__deinit(&s->blocks);
+    hidden_ticks__deinit(&s->hidden);
 }
 
 static struct cursor open_block(struct capture_in in)
@@ -80,6 +82,48 @@ int samples__survey(struct samples *s, struct region_table *regions, const struc
     return code ? code : more;
 }
 
+static int no_room(int code, struct err *err)
+{
+    return err__set(err, -code, "no room for samples in memory or temporary files: %s", strerror(-code));
+}
+
+static int add_hidden(struct samples *s, const struct lanes *lanes, const struct region_table *regions,
+                      struct capture_in in)
+{
+    struct cursor c = open_block(in);
+    struct tick tick;
+    int code = 0;
+
+    while (!code && next_tick(&c, &tick) > 0) {
+        bool hidden = tick.lane && region_table__hidden(regions, tick.region);
+        uint32_t lane = hidden ? lanes__find(lanes, tick.lane) : LANE_NONE;
+
+        if (lane != LANE_NONE)
+            code = hidden_ticks__add(&s->hidden, lane, tick.time);
+    }
+    return code;
+}
+
+int samples__find_hidden(struct samples *s, const struct lanes *lanes, const struct region_table *regions,
+                         struct capture_reader *r, struct err *err)
+{
+    int code = 0;
+
+    for (uint64_t i = 0; regions->any_hidden && i < s->blocks.n; i++) {
+        const struct place *place = (const struct place *)s->blocks.data + i;
+        struct capture_in in;
+
+        code = capture_reader__load(r, place->offset, place->len, &in, err);
+        if (code)
+            return code;
+        code = add_hidden(s, lanes, regions, in);
+        if (code)
+            return no_room(code, err);
+    }
+    code = hidden_ticks__sort(&s->hidden);
+    return code ? no_room(code, err) : 0;
+}
+
 struct filling {
     struct images *im;
     const struct lanes *lanes;
@@ -97,9 +141,9 @@ static uint32_t image_of(const struct filling *f, const struct tick *tick, uint3
     return images__at_time(f->im, tick->pid, tick->time);
 }
 
-static int put(const struct filling *f, const struct tick *tick, uint32_t lane, uint32_t image, uint32_t rank)
+static int put(const struct filling *f, const struct tick *tick, int32_t region, uint32_t lane,
+               uint32_t image, uint32_t rank)
 {
-    int32_t region = region_table__index(f->regions, tick->region);
     int64_t module = modules__find(f->modules, f->im, image, tick->address, tick->time, f->p, rank);
     struct sample *to;
 
@@ -126,17 +170,19 @@ static int take_tick(struct samples *s, const struct filling *f, const struct ti
 {
     uint32_t lane = tick->lane ? lanes__find(f->lanes, tick->lane) : LANE_NONE;
     uint32_t image = image_of(f, tick, lane);
-    int32_t rank;
+    int32_t rank, region = region_table__index(f->regions, tick->region);
 
+    if (lane != LANE_NONE && region_table__hidden(f->regions, tick->region))
+        region = hidden_ticks__region(&s->hidden, lane, tick->time);
     if (image == IMAGE_NONE) {
         s->nowhere++;
         return 0;
     }
     images__at(f->im, image)->samples++;
-    if (tick->region == SB_REGION_NONE)
+    if (region < 0)
         images__at(f->im, image)->samples_outside++;
     rank = ranks__of_image(f->ranks, f->im, image);
-    return rank < 0 ? 0 : put(f, tick, lane, image, (uint32_t)rank);
+    return rank < 0 ? 0 : put(f, tick, region, lane, image, (uint32_t)rank);
 }
 
 static int take_block(struct samples *s, const struct filling *f, struct capture_in in, struct err *err)
@@ -147,9 +193,7 @@ static int take_block(struct samples *s, const struct filling *f, struct capture
 
     while (!code && next_tick(&c, &tick) > 0)
         code = take_tick(s, f, &tick);
-    return code
-               ? err__set(err, -code, "no room for samples in memory or temporary files: %s", strerror(-code))
-               : 0;
+    return code ? no_room(code, err) : 0;
 }
 
 static int fill_modules(const struct filling *f)

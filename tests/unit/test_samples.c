@@ -219,6 +219,47 @@ static void pid_and_time_say_which_program(void **state)
     profile__destroy(p);
 }
 
+/* A tick in a region that is left out belongs to the visible call around it, if there is one. */
+static void ticks_in_hidden_regions(void **state)
+{
+    static const struct {
+        int64_t at;
+        const char *region;
+    } ticks[] = {{15, "a"}, {25, "b"}, {31, "a"},   {35, "a"},  {45, "b"},
+                 {50, "b"}, {70, "a"}, {105, NULL}, {305, NULL}};
+    struct capture_builder b = {0};
+    struct build_sample samples[9];
+    struct profile *p;
+
+    (void)state;
+    build_one_process(&b, 77);
+    build_region(&b, A, 0, "scope", "a", NULL, -1);
+    build_region(&b, A + 1, 0, "scope", "b", NULL, -1);
+    build_region(&b, SB_REGION_FIRST_DYNAMIC, 3, "scope", "hidden", NULL, -1);
+    build_calls(&b, 1, 0);
+    build_call(&b, 0, A + 1, 1, T + 20, T + 30, 0);
+    build_call(&b, 1, A + 1, 2, T + 40, T + 50, 0);
+    build_call(&b, 2, SB_REGION_FIRST_DYNAMIC, 1, T + 33, T + 60, 0);
+    build_call(&b, 3, A, 0, T + 10, T + 100, 0);
+    build_call(&b, 4, A, 0, T + 200, T + 300, 0);
+    build_calls_done(&b);
+    for (int i = 0; i < 9; i++) /* in any order */
+        samples[8 - i] = (struct build_sample){T + ticks[i].at, 0, 77, 1, SB_REGION_FIRST_DYNAMIC, 0x1000};
+    build_samples(&b, samples, 9);
+    p = end(&b);
+    assert_int_equal(p->ranks[0].samples.n, 9);
+    for (uint64_t i = 0; i < 9; i++) {
+        int32_t region = sample_at(&p->ranks[0], 8 - i)->region;
+
+        if (!ticks[i].region)
+            assert_int_equal(region, -1);
+        else
+            assert_string_equal(region < 0 ? "(outside)" : p->regions[region].name.s, ticks[i].region);
+    }
+    assert_int_equal(p->processes[0].samples_outside, 2);
+    profile__destroy(p);
+}
+
 static void without_samples(void **state)
 {
     struct capture_builder b = {0};
@@ -303,6 +344,7 @@ int main(void)
         cmocka_unit_test(the_mapping_of_that_time),
         cmocka_unit_test(a_module_of_unknown_bias_is_no_module),
         cmocka_unit_test(pid_and_time_say_which_program),
+        cmocka_unit_test(ticks_in_hidden_regions),
         cmocka_unit_test(without_samples),
         cmocka_unit_test(losses_have_causes_processes_and_regions),
         cmocka_unit_test(calls_too_deep_are_counted_once),
