@@ -92,6 +92,11 @@ void attach__set_rules(struct attach *a, const struct pairing *rules)
     a->rules = rules;
 }
 
+const struct pairing *attach__rules(const struct attach *a)
+{
+    return a->rules;
+}
+
 void attach__watch_loaders(struct attach *a)
 {
     a->loaders = true;

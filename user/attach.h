@@ -40,6 +40,7 @@ void attach__watch_loaders(struct attach *a);
 
 /* Which probes of other providers are regions (kept); without, only `scope` makes regions. */
 void attach__set_rules(struct attach *a, const struct pairing *rules);
+const struct pairing *attach__rules(const struct attach *a); /* NULL without */
 
 /* Messages on the way: refused sites, regions without an end. May be NULL. */
 void attach__set_say(struct attach *a, void (*say)(void *arg, const char *line), void *arg);

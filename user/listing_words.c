@@ -144,8 +144,8 @@ void listing__explain(const struct listing *listing, char *text, size_t size)
         snprintf(text, size,
                  "%s: no regions in %zu file%s%s%s%s; put SP_PROBE(name) of scope_probe.h where time is "
                  "spent, and "
-                 "build again",
+                 "build again%s",
                  subject, sums.elf_files, sums.elf_files == 1 ? "" : "s",
                  sums.unreadable ? " (others could not be read)" : "", *providers ? ", only probes of: " : "",
-                 providers);
+                 providers, *providers ? ", or take those as regions by --preset or --usdt" : "");
 }

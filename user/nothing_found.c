@@ -44,9 +44,14 @@ void nothing_found__line(const struct attach *a, const char *what, char *line, s
                  "%s: no regions: the notes of %s were stripped (it has %zu sites that look like probes); keep them "
                  "with `llvm-strip --keep-section=.note.stapsdt`, or use GNU strip",
                  what, stripped->name, stripped->table->n_stripped_sites);
+    else if (attach__rules(a))
+        snprintf(line, size,
+                 "%s: no regions: no probe of --usdt or --preset was found in it or its libraries%s%s (`scope-bpf --list` "
+                 "shows what a program offers)",
+                 what, n ? "; others there are of: " : "", providers);
     else
         snprintf(line, size,
                  "%s: no regions: no SP_PROBE or SP_BEGIN was found in it or its libraries%s%s (`scope-bpf --list` "
                  "shows what a program offers)",
-                 what, n ? "; there are probes of other providers: " : "", providers);
+                 what, n ? "; --preset or --usdt make regions of the probes of other providers: " : "", providers);
 }
