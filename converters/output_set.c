@@ -24,6 +24,7 @@ struct output_set {
     char *stem;                   /* <folder>/.<base>.new: new files until all are complete */
     const struct format *formats[MAX_FORMATS];
     size_t n_formats;
+    bool moved;                   /* this run gave an older one that name */
     char **files;                 /* names as the user knows them */
     size_t n_files;
 };
@@ -319,8 +320,26 @@ static bool was_written(int fd, off_t size)
            !memcmp(mark, last, sizeof(last));
 }
 
+/* An older capture that was only kept on request goes to a side until the new set is complete. */
+static int move_aside(struct output_set *set, struct err *err)
+{
+    struct stat st;
+    int fd = open(set->kept, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    /* What a run left there that did not live to remove it may go; anything else is not ours. */
+    bool ours = fd < 0 ? errno == ENOENT : !fstat(fd, &st) && S_ISREG(st.st_mode) && was_written(fd, st.st_size);
+
+    if (fd >= 0)
+        close(fd);
+    if (!ours)
+        return err__set(err, EEXIST, "%s: is in the way of the older %s; remove one of them", set->kept, set->capture);
+    if (rename(set->capture, set->kept))
+        return err__set(err, errno, "%s: cannot be moved out of the way: %s", set->capture, strerror(errno));
+    set->moved = true;
+    return 0;
+}
+
 /* A capture of that name is there.  0: it is out of the way. */
-static int clear_old_capture(const struct output_set *set, struct err *err)
+static int clear_old_capture(struct output_set *set, struct err *err)
 {
     struct stat st;
     char command[900];
@@ -334,8 +353,7 @@ static int clear_old_capture(const struct output_set *set, struct err *err)
     } else if (flock(fd, LOCK_EX | LOCK_NB)) {
         r = err__set(err, EEXIST, "%s: another scope-bpf is writing it now; give another name with -o", set->capture);
     } else if (was_written(fd, st.st_size)) {
-        r = rename(set->capture, set->kept) ? err__set(err, errno, "%s: cannot be moved out of the way: %s",
-                                                       set->capture, strerror(errno)) : 0;
+        r = move_aside(set, err);
     } else if (st.st_size == 0) {
         unlink(set->capture);
     } else {
@@ -370,20 +388,35 @@ int output_set__open_capture(struct output_set *set, int *ret_fd, struct err *er
     return err__set(err, EBUSY, "%s: cannot be made: somebody else keeps making it", set->capture);
 }
 
+static bool is_still_there(const struct output_set *set, int fd)
+{
+    struct stat ours, there;
+
+    return !fstat(fd, &ours) && !lstat(set->capture, &there) && ours.st_ino == there.st_ino &&
+           ours.st_dev == there.st_dev;
+}
+
+void output_set__discard_capture(struct output_set *set, int fd)
+{
+    if (is_still_there(set, fd) && !unlink(set->capture) && set->moved)
+        set->moved = rename(set->kept, set->capture) != 0;
+}
+
 int output_set__drop_capture(struct output_set *set, int fd, bool keep, struct err *err)
 {
     uint8_t mark[CAPTURE_HEADER_BYTES];
-    struct stat ours, there;
 
-    unlink(set->kept);
-    if (fstat(fd, &ours) || lstat(set->capture, &there) || ours.st_ino != there.st_ino || ours.st_dev != there.st_dev)
+    if (set->moved)
+        unlink(set->kept);
+    if (!is_still_there(set, fd))
         return err__set(err, ESTALE, "%s: is not the file that was recorded into any more: left alone", set->capture);
     if (!keep)
         return unlink(set->capture) ? err__set(err, errno, "%s: cannot be removed: %s", set->capture, strerror(errno))
                                     : 0;
     /* Without the mark the next run would ask for a profile first: no harm. */
+    off_t end = lseek(fd, 0, SEEK_END);
     written_mark(mark);
-    if (pwrite(fd, mark, sizeof(mark), ours.st_size) != (ssize_t)sizeof(mark) && ftruncate(fd, ours.st_size))
+    if (end >= 0 && pwrite(fd, mark, sizeof(mark), end) != (ssize_t)sizeof(mark) && ftruncate(fd, end))
         return err__set(err, errno, "%s: cannot be completed: %s", set->capture, strerror(errno));
     return 0;
 }

@@ -36,6 +36,8 @@ char *const *output_set__files(const struct output_set *set, size_t *ret_n);
 
 /* The capture is not needed any more: removed, or marked so that the next run may replace it. */
 int output_set__drop_capture(struct output_set *set, int fd, bool keep, struct err *err);
+/* Nothing was recorded: it goes, and an older one that was kept on request is back. */
+void output_set__discard_capture(struct output_set *set, int fd);
 /* "scope-report convert run.scope -o run.h5", quoted for a shell where it must be. */
 void output_set__convert_command(const struct output_set *set, char *text, size_t size);
 

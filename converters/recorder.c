@@ -191,10 +191,9 @@ static int finish(struct recorder *r)
 static void leave(struct recorder *r, bool discard)
 {
     struct stat st;
-    struct err err;
 
     if (discard || (!fstat(r->capture, &st) && st.st_size == 0))
-        output_set__drop_capture(r->set, r->capture, false, &err);
+        output_set__discard_capture(r->set, r->capture);
 }
 
 static int run(struct recorder *r)

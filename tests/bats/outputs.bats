@@ -182,9 +182,19 @@ ranks() {
     [ "$(calls_of again.h5 fib)" -eq 15 ]
     record -o p --format h5 --keep-capture -- ./fib 10 >/dev/null
     [ "$(calls_of p.scope fib)" -eq 177 ]
+    run -127 record -o p -- no-such-command
+    [ "$(calls_of p.scope fib)" -eq 177 ]
     record -o p --format h5 -- ./fib 10 >/dev/null
     run ls -A
     [ "$output" = "$(printf '%s\n' again.h5 fib p.h5)" ]
+    # the name that the older one has meanwhile may be somebody's file
+    record -o p --format h5 --keep-capture -- ./fib 5 >/dev/null
+    echo mine >p.scope.old
+    refused p.scope.old
+    [ "$(cat p.scope.old)" = mine ]
+    rm p.scope
+    record -o p --format h5 -- ./fib 5 >/dev/null
+    [ "$(cat p.scope.old)" = mine ]
 }
 
 # full_disk SIZE: a tmpfs of that size at ./disk
