@@ -103,6 +103,30 @@ static void test_long_names(void **state)
     pairing__free(p);
 }
 
+static unsigned int argument(const struct pairing *pairing, enum pairing_role role, const char *probe)
+{
+    return pairing__argument(pairing, role, "p", probe, strlen(probe));
+}
+
+static void test_named_by_an_argument(void **state)
+{
+    struct pairing *p = with("p:call,return=@2");
+    struct err err;
+
+    (void)state;
+    assert_int_equal(pairing__add(p, "p:call,leave=other", &err), 0);
+    assert_int_equal(pairing__add(p, "p:\\@a,b=\\@2", &err), 0);
+    assert_int_equal(argument(p, PAIRING_BEGIN, "call"), 2);
+    assert_int_equal(argument(p, PAIRING_END, "return"), 2);
+    assert_int_equal(argument(p, PAIRING_END, "call"), 0);
+    assert_int_equal(argument(p, PAIRING_END, "leave"), 0);
+    assert_string_equal(region(p, PAIRING_BEGIN, "p", "call"), ""); /* the first rule counts */
+    assert_string_equal(region(p, PAIRING_END, "p", "leave"), "other");
+    assert_string_equal(region(p, PAIRING_BEGIN, "p", "@a"), "@2"); /* a name like any other */
+    assert_int_equal(argument(p, PAIRING_BEGIN, "@a"), 0);
+    pairing__free(p);
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -122,6 +146,11 @@ static void test_refused(void **state)
         {"p:*a,b", "one side only"},
         {"p:a,*b", "one side only"},
         {"p:a,b=*", "none in the probes"},
+        {"p:a,b=@", "number of an argument"},
+        {"p:a,b=@0", "number of an argument"},
+        {"p:a,b=@13", "number of an argument"},
+        {"p:a,b=@-1", "number of an argument"},
+        {"p:a,b=@2x", "number of an argument"},
     };
     struct pairing *p = pairing__new();
 
@@ -145,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_first_rule_counts),
         cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_named_by_an_argument),
         cmocka_unit_test(test_refused),
     };
 
