@@ -48,8 +48,8 @@ make_user() {
 remove_user() {
     [ -n "${TEST_USER:-}" ] || return 0
     rm -f "/etc/sudoers.d/$TEST_USER"
-    userdel --remove "$TEST_USER" 2>/dev/null || true
-    userdel --remove "$OTHER_USER" 2>/dev/null || true
+    userdel --force --remove "$TEST_USER" 2>/dev/null || true
+    userdel --force --remove "$OTHER_USER" 2>/dev/null || true
 }
 
 need_sudo() {
