@@ -33,10 +33,16 @@ static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *arg)
 
 void h5__reason(char *text, size_t size)
 {
-    const char *reason = NULL;
+    static const char system[] = "error message = '";
+    const char *reason = NULL, *at;
 
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
-    snprintf(text, size, "%s", reason ? reason : "HDF5 gives no reason");
+    at = reason ? strstr(reason, system) : NULL;
+    /* Of an error of the system only strerror's text: the rest names our temporary file and a moment. */
+    if (at)
+        snprintf(text, size, "%.*s", (int)strcspn(at + strlen(system), "'"), at + strlen(system));
+    else
+        snprintf(text, size, "%s", reason ? reason : "HDF5 gives no reason");
 }
 
 hid_t h5__summary_type(void)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "h5_get.h"
+#include "h5_chunks.h"
 #include "h5_text.h"
 
 #include <errno.h>
@@ -292,6 +293,54 @@ void h5_get__slab(struct h5_reader *r, const struct h5_set *set, const char *nam
             return;
         }
     }
+}
+
+/* Slab by slab through HDF5, into `to` or, for the structure only, into nothing. */
+static void append_slabs(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t n, int64_t *to)
+{
+    int64_t *slab = to ? NULL : malloc(H5_SLAB * sizeof(*slab));
+
+    if (!to && !slab)
+        h5_get__no_memory(r);
+    for (uint64_t at = 0; at < n && !r->code; at += H5_SLAB)
+        h5_get__slab(r, set, name, at, n - at < H5_SLAB ? n - at : H5_SLAB, false, to ? to + at : slab);
+    free(slab);
+}
+
+/* An unsigned column may hold what no int64 can. */
+static void check_sign(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t n, const int64_t *to)
+{
+    AUTO_TYPE type = H5Dget_type(set->id);
+
+    for (uint64_t i = 0; to && i < n && !r->code && H5Tget_sign(type) == H5T_SGN_NONE; i++) {
+        if (to[i] < 0)
+            h5_get__fail(r, name, "element %llu is too large", (unsigned long long)i);
+    }
+}
+
+void h5_get__append(struct h5_reader *r, hid_t in, const char *name, uint64_t n, struct column *to)
+{
+    struct h5_set set;
+    uint64_t base = to->n;
+    int64_t *first = NULL;
+
+    if (!open_list(r, in, name, n, true, &set))
+        return;
+    if (!r->structure_only && column__resize(to, base + n))
+        h5_get__no_memory(r);
+    if (!r->structure_only)
+        first = column_i64(to) + base;
+    if (r->code || !n) {
+        h5_get__close(&set);
+        return;
+    }
+    if (h5_chunks__can(&set)) {
+        h5_chunks__read(r, &set, name, first);
+        check_sign(r, &set, name, n, first);
+    } else {
+        append_slabs(r, &set, name, n, first);
+    }
+    h5_get__close(&set);
 }
 
 int64_t *h5_get__i64s(struct h5_reader *r, hid_t in, const char *name, uint64_t n, bool required, bool wrap)

@@ -15,6 +15,7 @@ struct h5_reader {
     struct err *err;
     int code;
     hid_t file;
+    bool structure_only; /* the calls themselves are not read (h5_guard.h) */
     uint64_t n_calls;  /* elements of the columns in /events */
     uint32_t *regions; /* id in the file → index in the profile */
     uint64_t n_regions;
@@ -47,6 +48,8 @@ void h5_get__links(struct h5_reader *r, hid_t in, h5_link callback, void *arg);
 /* n integers from `at` on; those that no int64 can hold are an error, or with `wrap` come as their bits. */
 void h5_get__slab(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at, uint64_t n, bool wrap,
                   int64_t *to);
+/* A list of n integers appended to a column. */
+void h5_get__append(struct h5_reader *r, hid_t in, const char *name, uint64_t n, struct column *to);
 /* A set of n integers, doubles or texts in the arena; NULL where it is absent (an error when required). */
 int64_t *h5_get__i64s(struct h5_reader *r, hid_t in, const char *name, uint64_t n, bool required, bool wrap);
 double *h5_get__doubles(struct h5_reader *r, hid_t in, const char *name, uint64_t n, bool required);

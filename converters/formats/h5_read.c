@@ -2,6 +2,7 @@
 /* Opening an HDF5 profile: is it one, of which schema, and then its parts. */
 #include "h5_read.h"
 #include "h5_get.h"
+#include "h5_guard.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,9 +113,9 @@ static void name_file(struct h5_reader *r)
         r->p->ranks[i].file = profile__text(r->p, r->in->path, strlen(r->in->path));
 }
 
-int h5__read(const struct input *in, struct profile *into, struct err *err)
+static int read_file(const struct input *in, struct profile *into, bool structure_only, struct err *err)
 {
-    struct h5_reader r = {.in = in, .p = into, .err = err, .file = -1};
+    struct h5_reader r = {.in = in, .p = into, .err = err, .file = -1, .structure_only = structure_only};
 
     h5__silence();
     open_file(&r);
@@ -125,4 +126,16 @@ int h5__read(const struct input *in, struct profile *into, struct err *err)
     if (r.file >= 0)
         H5Fclose(r.file);
     return r.code;
+}
+
+static int read_structure(const struct input *in, struct profile *into, struct err *err)
+{
+    return read_file(in, into, true, err);
+}
+
+int h5__read(const struct input *in, struct profile *into, struct err *err)
+{
+    int code = h5_guard__try(in, read_structure, err);
+
+    return code ? code : read_file(in, into, false, err);
 }

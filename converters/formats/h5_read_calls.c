@@ -172,25 +172,6 @@ static uint64_t *order_rows(struct h5_reader *r, uint64_t *ret_n, uint64_t *ret_
 
 /* ---- the calls ------------------------------------------------------------------------------------------------ */
 
-static void read_events(struct h5_reader *r, hid_t group, const char *name, struct column *to)
-{
-    struct h5_set set;
-
-    if (!h5_get__set(r, group, name, true, &set))
-        return;
-    if (set.dimensions != 1 || set.n != r->n_calls)
-        h5_get__fail(r, name, "has %llu elements where %llu should be", (unsigned long long)set.n,
-                     (unsigned long long)r->n_calls);
-    else if (column__resize(to, r->n_calls))
-        h5_get__no_memory(r);
-    for (uint64_t at = 0; at < r->n_calls && !r->code; at += H5_SLAB) {
-        uint64_t n = r->n_calls - at < H5_SLAB ? r->n_calls - at : H5_SLAB;
-
-        h5_get__slab(r, &set, name, at, n, false, column_i64(to) + at);
-    }
-    h5_get__close(&set);
-}
-
 static bool any_gpu(const struct profile *p, const struct row *row)
 {
     const int64_t *gpu = column_i64(&p->extra[COLUMN_GPU_NS]) + row->offset;
@@ -209,8 +190,8 @@ static void read_extras(struct h5_reader *r, hid_t group)
 
         if (!h5_get__exists(r, group, h5_columns[i].name))
             continue;
-        read_events(r, group, h5_columns[i].name, &r->p->extra[column]);
-        for (uint64_t k = 0; k < r->p->n_rows && !r->code; k++) {
+        h5_get__append(r, group, h5_columns[i].name, r->n_calls, &r->p->extra[column]);
+        for (uint64_t k = 0; k < r->p->n_rows && !r->code && !r->structure_only; k++) {
             struct row *row = &r->p->rows[k];
 
             /* A row of negative GPU times only has none. */
@@ -277,9 +258,11 @@ static void read_calls(struct h5_reader *r, hid_t group, bool deltas, const uint
 {
     struct profile *p = r->p;
 
-    read_events(r, group, deltas ? "start_deltas" : "start_times", &p->start);
-    read_events(r, group, deltas ? "durations" : "end_times", &p->end);
+    h5_get__append(r, group, deltas ? "start_deltas" : "start_times", r->n_calls, &p->start);
+    h5_get__append(r, group, deltas ? "durations" : "end_times", r->n_calls, &p->end);
     read_extras(r, group);
+    if (r->structure_only)
+        return;
     for (uint64_t i = 0; i < p->n_rows && !r->code; i++) {
         if (deltas)
             decode(p, &p->rows[i]);

@@ -208,33 +208,14 @@ static void on_lines(struct h5_reader *r, hid_t in, const char *name, void *arg)
 
 /* ---- schema 1 ------------------------------------------------------------------------------------------------- */
 
-static bool read_column(struct h5_reader *r, hid_t group, const char *name, bool required, uint64_t n,
-                        struct column *to)
-{
-    struct h5_set set;
-    uint64_t base = to->n;
-
-    if (!h5_get__set(r, group, name, required, &set))
-        return false;
-    if (set.dimensions != 1 || set.n != n)
-        h5_get__fail(r, name, "has %llu elements where %llu should be", (unsigned long long)set.n,
-                     (unsigned long long)n);
-    else if (column__resize(to, base + n))
-        h5_get__no_memory(r);
-    for (uint64_t at = 0; at < n && !r->code; at += H5_SLAB)
-        h5_get__slab(r, &set, name, at, n - at < H5_SLAB ? n - at : H5_SLAB, false, column_i64(to) + base + at);
-    h5_get__close(&set);
-    return !r->code;
-}
-
 static void read_schema1_columns(struct h5_reader *r, hid_t group, struct row *row)
 {
     struct profile *p = r->p;
 
     row->offset = p->start.n;
     h5_get__length(r, group, "start_times", &row->count);
-    read_column(r, group, "start_times", true, row->count, &p->start);
-    read_column(r, group, "end_times", true, row->count, &p->end);
+    h5_get__append(r, group, "start_times", row->count, &p->start);
+    h5_get__append(r, group, "end_times", row->count, &p->end);
     for (size_t i = 0; i < n_h5_columns && !r->code; i++) {
         enum call_column column = h5_columns[i].column;
         struct column *extra = &p->extra[column];
@@ -242,13 +223,13 @@ static void read_schema1_columns(struct h5_reader *r, hid_t group, struct row *r
         if (h5_get__exists(r, group, h5_columns[i].name)) {
             if (column__fill_i64(extra, row->offset, call_column__fill(column)))
                 h5_get__no_memory(r);
-            if (read_column(r, group, h5_columns[i].name, true, row->count, extra))
-                row->has |= 1u << column;
+            h5_get__append(r, group, h5_columns[i].name, row->count, extra);
+            row->has |= 1u << column;
         } else if (extra->n && profile__use_column(p, column)) {
             h5_get__no_memory(r);
         }
     }
-    for (uint64_t i = 0; i < row->count && !r->code; i++) {
+    for (uint64_t i = 0; i < row->count && !r->code && !r->structure_only; i++) {
         if (column_i64(&p->end)[row->offset + i] < column_i64(&p->start)[row->offset + i])
             h5_get__fail(r, "end_times", "call %llu ends before it starts", (unsigned long long)i);
     }
