@@ -10,8 +10,57 @@
 
 #define MAX_TRACKS 1024 /* of one lane: beyond, a file is nonsense rather than overlapping */
 
+/* When each region was entered first, on any rank. */
+static int64_t *first_starts(const struct profile *p)
+{
+    int64_t *first = malloc(((size_t)p->n_regions + 1) * sizeof(*first));
+
+    for (uint32_t g = 0; first && g < p->n_regions; g++)
+        first[g] = INT64_MAX;
+    for (uint64_t i = 0; first && i < p->n_rows; i++) {
+        const struct row *row = &p->rows[i];
+        const int64_t *start = column_i64(&p->start) + row->offset;
+
+        for (uint64_t k = 0; k < row->count; k++)
+            first[row->region] = start[k] < first[row->region] ? start[k] : first[row->region];
+    }
+    return first;
+}
+
+struct row_order {
+    const struct profile *p;
+    const int64_t *first;
+};
+
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+    const struct row_order *o = arg;
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    int64_t m = o->first[o->p->rows[x].region], n = o->first[o->p->rows[y].region];
+
+    if (m != n)
+        return m < n ? -1 : 1;
+    return x < y ? -1 : 1;
+}
+
+/* Of calls with the same interval the one of the region that was entered first is outside, as the reference has it. */
+static int order_rows(struct rank_rows *r, const struct profile *p)
+{
+    int64_t *first = first_starts(p);
+    struct row_order order = {p, first};
+
+    for (uint32_t k = 0; first && k < p->n_ranks; k++)
+        qsort_r(r->rows + r->first[k], r->first[k + 1] - r->first[k], sizeof(*r->rows), compare_rows, &order);
+    if (!first)
+        return -ENOMEM;
+    free(first);
+    return 0;
+}
+
 int rank_rows__init(struct rank_rows *r, const struct profile *p)
 {
+    int rc;
+
     r->rows = calloc(p->n_rows + 1, sizeof(*r->rows));
     r->first = calloc((size_t)p->n_ranks + 3, sizeof(*r->first));
     if (!r->rows || !r->first) {
@@ -30,7 +79,10 @@ int rank_rows__init(struct rank_rows *r, const struct profile *p)
     /* first[k + 1] is where rank k starts, and moves to where it ends: that is what first[k + 1] has to be. */
     for (uint64_t i = 0; i < p->n_rows; i++)
         r->rows[r->first[p->rows[i].rank + 1]++] = i;
-    return 0;
+    rc = order_rows(r, p);
+    if (rc)
+        rank_rows__deinit(r);
+    return rc;
 }
 
 void rank_rows__deinit(struct rank_rows *r)

@@ -3,7 +3,7 @@
  * Call stacks, rebuilt from the intervals: who called whom is nowhere in most formats, but on one lane (a thread, a
  * task, or a whole rank without lanes) a call that starts while another is open lies inside it.
  *
- * The calls of a rank are walked in the order (start, longer first, row), merged from its rows without a copy, so a
+ * The calls of a rank are walked in the order (start, longer first, region entered first), merged from its rows without a copy, so a
  * walk needs memory for the open calls only, and for an order of those rows that are not sorted.
  */
 #ifndef SCOPE_STACKS_H
@@ -11,7 +11,7 @@
 
 #include "converters/model.h"
 
-/* The rows of each rank, in the order of the profile. */
+/* The rows of each rank, regions that were entered first in front. */
 struct rank_rows {
     uint64_t *rows;  /* indexes into profile.rows, grouped by rank */
     uint64_t *first; /* n_ranks + 1 */

@@ -53,8 +53,27 @@ struct document {
     const struct stats *s;
     uint64_t *next; /* rows of a region, chained: row + 1 */
     uint64_t *first;
+    uint32_t *order; /* regions by the time they were entered first, as the reference lists them */
     FILE *out;
 };
+
+struct entered {
+    const struct stats *s;
+    const uint64_t *first;
+};
+
+static int compare_entered(const void *a, const void *b, void *arg)
+{
+    const struct entered *e = arg;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const struct region_stats *m = &e->s->regions[x], *n = &e->s->regions[y];
+
+    if (m->has_times != n->has_times)
+        return m->has_times ? -1 : 1;
+    if (m->has_times && m->first != n->first)
+        return m->first < n->first ? -1 : 1;
+    return (e->first[x] > e->first[y]) - (e->first[x] < e->first[y]);
+}
 
 static void seconds(struct document *d, const char *key, bool known, double v)
 {
@@ -86,7 +105,7 @@ static void fields(struct document *d, const struct region_stats *r, bool edges,
     seconds(d, "p99_duration_seconds", r->has_percentiles, (double)r->p99);
 }
 
-/* Which rank's first call came first, and whose last call came last. */
+/* Which rank's first call came first, and whose last call ended last. */
 static void region_edges(struct document *d, uint32_t region, bool *known, int64_t *first, int64_t *last)
 {
     int64_t earliest = 0, latest = 0;
@@ -101,7 +120,7 @@ static void region_edges(struct document *d, uint32_t region, bool *known, int64
         if (!any)
             continue;
         start = column_i64(&d->p->start)[row->offset];
-        end = column_i64(&d->p->start)[row->offset + row->count - 1];
+        end = column_i64(&d->p->end)[row->offset + row->count - 1];
         if (!*known || start < earliest) {
             earliest = start;
             *first = a;
@@ -146,7 +165,15 @@ static bool chain_rows(struct document *d)
         d->next[r] = d->first[d->p->rows[r].region];
         d->first[d->p->rows[r].region] = r + 1;
     }
-    return d->next && d->first;
+    d->order = calloc((size_t)d->p->n_regions + 1, sizeof(*d->order));
+    if (d->order && d->first) {
+        struct entered entered = {d->s, d->first};
+
+        for (uint32_t g = 0; g < d->p->n_regions; g++)
+            d->order[g] = g;
+        qsort_r(d->order, d->p->n_regions, sizeof(*d->order), compare_entered, &entered);
+    }
+    return d->next && d->first && d->order;
 }
 
 static int64_t number_of_ranks(const struct profile *p)
@@ -168,10 +195,10 @@ static void head(struct document *d)
     fputs("{\"format\": \"scope-profiler-plot-data\", \"format_version\": 1, \"plot\": \"region_statistics\", "
           "\"units\": {\"durations\": \"seconds\"}, \"filters\": {\"include\": null, \"exclude\": null, \"ranks\": null},\n"
           "\"common_regions\": [", d->out);
-    for (uint64_t r = 0; r < d->p->n_rows; r++) {
-        uint32_t g = d->p->rows[r].region;
+    for (uint32_t i = 0; i < d->p->n_regions; i++) {
+        uint32_t g = d->order[i];
 
-        if (d->first[g] != r + 1 || !d->s->wanted[g])
+        if (!d->first[g] || !d->s->wanted[g])
             continue;
         fputs(comma ? ", " : "", d->out);
         json__string(d->out, d->p->regions[g].name.s, d->p->regions[g].name.len);
@@ -194,10 +221,10 @@ static int print_document(const struct stats *s, FILE *out)
 
     if (ok) {
         head(&d);
-        for (uint64_t r = 0; r < s->p->n_rows; r++) { /* in the order of their first rows, as the reference */
-            uint32_t g = s->p->rows[r].region;
+        for (uint32_t i = 0; i < s->p->n_regions; i++) {
+            uint32_t g = d.order[i];
 
-            if (d.first[g] != r + 1 || !s->wanted[g])
+            if (!d.first[g] || !s->wanted[g])
                 continue;
             fputs(comma ? ",\n " : "\n ", out);
             region(&d, g);
@@ -207,6 +234,7 @@ static int print_document(const struct stats *s, FILE *out)
     }
     free(d.next);
     free(d.first);
+    free(d.order);
     return ok ? 0 : -ENOMEM;
 }
 
