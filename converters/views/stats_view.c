@@ -119,8 +119,8 @@ static void region_edges(struct document *d, uint32_t region, bool *known, int64
         edge_durations(d, row, &any, &a, &b);
         if (!any)
             continue;
-        start = column_i64(&d->p->start)[row->offset];
-        end = column_i64(&d->p->end)[row->offset + row->count - 1];
+        start = d->s->rows[i - 1].first;
+        end = d->s->rows[i - 1].last;
         if (!*known || start < earliest) {
             earliest = start;
             *first = a;
