@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RULES 4096u
-#define MAX_RULE  4096u
-#define MAX_NAME  255u
+#define MAX_RULES    4096u
+#define MAX_RULE     4096u
+#define MAX_NAME     255u
 #define MAX_ARGUMENT 12u /* probes of SystemTap have no more */
 
 /* A text around at most one star; without a star only `before` is used. */
@@ -264,8 +264,7 @@ static const struct rule *find_rule(const struct pairing *pairing, enum pairing_
         const struct rule *rule = &pairing->rules[i];
         const struct pattern *pattern = role == PAIRING_BEGIN ? &rule->begin : &rule->end;
 
-        if (!strcmp(rule->provider, provider) &&
-            pattern__match(pattern, probe, probe_len, ret_star, ret_len))
+        if (!strcmp(rule->provider, provider) && pattern__match(pattern, probe, probe_len, ret_star, ret_len))
             return rule;
     }
     return NULL;

@@ -32,7 +32,7 @@ struct pairing *pairing__new(void);
 void pairing__free(struct pairing *pairing); /* accepts NULL */
 
 /* Adds one rule; -EINVAL with a message that quotes the rule, -E2BIG above 4,096 rules, -ENOMEM. */
-int pairing__add(struct pairing *pairing, const char *rule, struct err *err);
+int pairing__add(struct pairing *pairing, const char *text, struct err *err);
 size_t pairing__count(const struct pairing *pairing);
 /* The rule as it was typed. */
 const char *pairing__text(const struct pairing *pairing, size_t rule);

@@ -289,11 +289,13 @@ static int add_unnamed(struct builder *b, const struct note *note)
 }
 
 /* A region that the program names: the name's pointer must be where it can be read. */
-static int add_named_site(struct builder *b, const struct note *note, struct site *site, unsigned int argument)
+static int add_named_site(struct builder *b, const struct note *note, struct site *site,
+                          unsigned int argument)
 {
     char why[SITE_WHY_SIZE];
     struct err err;
-    int r = operand__parse(elf_file__machine(b->file), note->text, note->text_len, argument - 1, &site->scope, &err);
+    int r = operand__parse(elf_file__machine(b->file), note->text, note->text_len, argument - 1, &site->scope,
+                           &err);
 
     if (!r && site->scope.size == 8 && site->scope.kind != OPERAND_CONSTANT) {
         site->region = SITE_NO_REGION;
@@ -326,8 +328,8 @@ static bool find_role(const struct builder *b, const struct note *note, enum pai
     return ret->len || ret->argument;
 }
 
-static int add_role(struct builder *b, const struct note *note, const struct site *checked, enum pairing_role role,
-                    const struct foreign_role *what)
+static int add_role(struct builder *b, const struct note *note, const struct site *checked,
+                    enum pairing_role role, const struct foreign_role *what)
 {
     struct site site = *checked;
 
@@ -424,14 +426,14 @@ static int collect_scopes(struct builder *b)
 
     for (size_t i = 0; i < b->notes.count; i++)
         count += b->notes.notes[i].kind == NOTE_SCOPE;
-    b->scopes = calloc(count + 1, sizeof(*b->scopes));
+    b->scopes = calloc(count + 1, sizeof(const struct note *));
     if (!b->scopes)
         return -ENOMEM;
     for (size_t i = 0; i < b->notes.count; i++) {
         if (b->notes.notes[i].kind == NOTE_SCOPE)
             b->scopes[b->n_scopes++] = &b->notes.notes[i];
     }
-    qsort(b->scopes, b->n_scopes, sizeof(*b->scopes), compare_locations);
+    qsort(b->scopes, b->n_scopes, sizeof(const struct note *), compare_locations);
     return 0;
 }
 

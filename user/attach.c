@@ -158,7 +158,7 @@ static void batch_deinit(struct batch *b)
 static int batch_init(struct batch *b, struct bpf_program *program, size_t n)
 {
     *b = (struct batch){ .program = program };
-    b->sites = calloc(n + 1, sizeof(*b->sites));
+    b->sites = calloc(n + 1, sizeof(const struct site *));
     b->offsets = calloc(n + 1, sizeof(uint64_t));
     b->ref_ctrs = calloc(n + 1, sizeof(uint64_t));
     b->cookies = calloc(n + 1, sizeof(uint64_t));

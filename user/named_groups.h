@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sites of another provider that take a region's name from the program, per file.  Some builds fire the ends always and
- * the begins almost never (CPython 3.11 does so with its functions): that shows only when it runs.
+ * Sites of another provider that take a region's name from the program, per file.  Some builds fire the ends
+ * always and the begins almost never (CPython 3.11 does so with its functions): that shows only when it runs.
  */
 #ifndef SCOPE_NAMED_GROUPS_H
 #define SCOPE_NAMED_GROUPS_H
@@ -26,7 +26,8 @@ struct named_groups {
 /* The group of this site, added if new; 0 when there are too many. */
 uint32_t named_groups__get(struct named_groups *groups, size_t file, const struct site *site);
 
-/* Whether so many more ended than began that the begins cannot be what they seem. `last`: no more will come. */
+/* Whether so many more ended than began that the begins cannot be what they seem. `last`: no more will come.
+ */
 bool named_groups__is_unbalanced(const struct sb_balance *balance, bool last);
 
 #endif

@@ -20,12 +20,12 @@
 
 #if defined(__x86_64__)
 
-#define CALLS 1000
+#define CALLS   1000
 #define WAIT_MS 2000
 
 /*
- * A leaf that fills its red zone (the 128 bytes below the stack pointer), passes the nop, and counts the words that
- * are not what it wrote.
+ * A leaf that fills its red zone (the 128 bytes below the stack pointer), passes the nop, and counts the
+ * words that are not what it wrote.
  */
 uint64_t scope_nop5_leaf(void);
 extern const uint8_t scope_nop5_site[];
@@ -53,16 +53,16 @@ __asm__(".pushsection .text\n"
         ".size scope_nop5_leaf, . - scope_nop5_leaf\n"
         ".popsection\n");
 
-static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
 struct outcome {
-    uint32_t corrupted; /* calls */
+    uint32_t corrupted;          /* calls */
     uint8_t bytes[sizeof(nop5)]; /* at the site */
 };
 
 static struct outcome call_leaf(void)
 {
-    struct outcome o = { 0 };
+    struct outcome o = {0};
 
     for (int i = 0; i < CALLS; i++)
         o.corrupted += scope_nop5_leaf() != 0;
@@ -85,7 +85,7 @@ static void child(int fd)
 
 static bool ask(int fd, struct outcome *ret)
 {
-    struct pollfd p = { .fd = fd, .events = POLLIN };
+    struct pollfd p = {.fd = fd, .events = POLLIN};
 
     return write(fd, "g", 1) == 1 && poll(&p, 1, WAIT_MS) == 1 && read(fd, ret, sizeof(*ret)) == sizeof(*ret);
 }
@@ -138,10 +138,13 @@ static bool kernel_is_known_bad(void)
 static bool judge(const struct outcome *during, const struct outcome *after, char *why, size_t size)
 {
     if (during->corrupted || during->bytes[0] == 0xe8)
-        snprintf(why, size, "this kernel makes it a call, which overwrote data of %u of %d calls when tried on "
-                 "scope-bpf itself", during->corrupted, CALLS);
+        snprintf(why, size,
+                 "this kernel makes it a call, which overwrote data of %u of %d calls when tried on "
+                 "scope-bpf itself",
+                 during->corrupted, CALLS);
     else if (after->corrupted || memcmp(after->bytes, nop5, sizeof(nop5)) != 0)
-        snprintf(why, size, "this kernel does not put it back when it is detached: tried on scope-bpf itself");
+        snprintf(why, size,
+                 "this kernel does not put it back when it is detached: tried on scope-bpf itself");
     else if (kernel_is_known_bad())
         snprintf(why, size, "kernels 6.18 to 7.1 make it a call that overwrites data of the program");
     else
@@ -149,7 +152,8 @@ static bool judge(const struct outcome *during, const struct outcome *after, cha
     return false;
 }
 
-static bool try_on_child(const struct programs *p, int exe, uint64_t offset, int fd, pid_t pid, char *why, size_t size)
+static bool try_on_child(const struct programs *p, int exe, uint64_t offset, int fd, pid_t pid, char *why,
+                         size_t size)
 {
     struct outcome during, after;
     struct bpf_link *link;
@@ -173,7 +177,7 @@ static bool try_on_child(const struct programs *p, int exe, uint64_t offset, int
 
 bool nop5__is_safe(const struct programs *programs, char *why, size_t size)
 {
-    int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fds[2] = { -1, -1 };
+    int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fds[2] = {-1, -1};
     uint64_t offset;
     bool safe = false;
     pid_t pid = -1;

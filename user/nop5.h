@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * May a breakpoint stand on a 5-byte nop?  Some kernels turn it into a call that overwrites what a leaf function keeps
- * below its stack pointer, silently, and some leave the call behind.  Tried on a leaf of our own, in a child process.
+ * May a breakpoint stand on a 5-byte nop?  Some kernels turn it into a call that overwrites what a leaf
+ * function keeps below its stack pointer, silently, and some leave the call behind.  Tried on a leaf of our
+ * own, in a child process.
  */
 #ifndef SCOPE_NOP5_H
 #define SCOPE_NOP5_H

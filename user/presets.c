@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SUFFIX ".pairs"
+#define SUFFIX     ".pairs"
 #define SUFFIX_LEN (sizeof(SUFFIX) - 1)
-#define MAX_FILE (1 << 20)
-#define N_FOLDERS 3
+#define MAX_FILE   (1 << 20)
+#define N_FOLDERS  3
 
 /* Folder number i of those that may hold presets. */
 static void folder(size_t i, char path[static PATH_MAX])
@@ -99,13 +99,14 @@ static int read_preset(struct preset *p, const char *path, struct err *err)
     FILE *in = fopen(path, "re");
     int r = 0;
 
-    *p = (struct preset){ .rules = pairing__new() };
+    *p = (struct preset){.rules = pairing__new()};
     if (!p->rules)
         r = err__set(err, ENOMEM, "out of memory");
     else if (!in || fstat(fileno(in), &st))
         r = err__set(err, errno, "cannot read the preset %s: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode) || st.st_size > MAX_FILE)
-        r = err__set(err, EINVAL, "%s is no preset: it is %s", path, S_ISREG(st.st_mode) ? "larger than 1 MiB" : "no file");
+        r = err__set(err, EINVAL, "%s is no preset: it is %s", path,
+                     S_ISREG(st.st_mode) ? "larger than 1 MiB" : "no file");
     else
         r = read_lines(p, in, path, err);
     if (in)
@@ -133,14 +134,15 @@ static int find_preset(const char *name, char path[static PATH_MAX], struct err 
         if (snprintf(path, PATH_MAX, "%s/%s%s", dir, name, SUFFIX) < PATH_MAX && !access(path, R_OK))
             return 0;
     }
-    return err__set(err, ENOENT, "--preset: there is no preset '%s'; scope-bpf --list=presets shows them, ./FILE names a file",
-                    name);
+    return err__set(
+        err, ENOENT,
+        "--preset: there is no preset '%s'; scope-bpf --list=presets shows them, ./FILE names a file", name);
 }
 
 static int add_preset(struct pairing *rules, const char *name, struct err *err)
 {
     char path[PATH_MAX];
-    struct preset p = { 0 };
+    struct preset p = {0};
     int r = find_preset(name, path, err);
 
     r = r ? r : read_preset(&p, path, err);
@@ -178,7 +180,8 @@ int presets__rules(const struct options *options, struct pairing **ret, struct e
     return r;
 }
 
-/* ---- the list ---------------------------------------------------------------------------------------------- */
+/* ---- the list
+ * ---------------------------------------------------------------------------------------------- */
 
 struct printer {
     FILE *out;
@@ -242,7 +245,7 @@ static int print_folder(struct printer *pr, const char *dir, struct err *err)
 
     for (int i = 0; i < n; i++) {
         char *path = NULL, *name = entries[i]->d_name;
-        struct preset p = { 0 };
+        struct preset p = {0};
 
         if (asprintf(&path, "%s/%s", dir, name) < 0)
             path = NULL;
@@ -262,7 +265,7 @@ static int print_folder(struct printer *pr, const char *dir, struct err *err)
 /* Of the folders the first that has presets: what --preset would find. */
 int presets__print(FILE *out, const struct options *options, struct err *err)
 {
-    struct printer pr = { .out = out, .options = options, .json = { .file = out } };
+    struct printer pr = {.out = out, .options = options, .json = {.file = out}};
     char dir[PATH_MAX], real[PATH_MAX];
     int r = 0;
 
@@ -277,7 +280,8 @@ int presets__print(FILE *out, const struct options *options, struct err *err)
     if (options->json)
         json_print__end_list(&pr.json);
     if (!r)
-        return err__set(err, ENOENT, "no presets were found; `make install` puts them into %s/presets", SCOPE_BPF_DATADIR);
+        return err__set(err, ENOENT, "no presets were found; `make install` puts them into %s/presets",
+                        SCOPE_BPF_DATADIR);
     if (r > 0 && (fflush(out) || ferror(out)))
         return err__set(err, EIO, "cannot write the list");
     return r < 0 ? r : 0;

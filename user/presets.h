@@ -6,8 +6,8 @@
  *   title: PostgreSQL: queries, waits, checkpoints     (optional, before the first rule)
  *   postgresql:query__start,query__done                (one rule per line, as --usdt takes it)
  *
- * A preset is called as its file without `.pairs`. They lie beside the build (../usdt), in ../share/scope-bpf/presets
- * seen from the program, or where `make install` put them.
+ * A preset is called as its file without `.pairs`. They lie beside the build (../usdt), in
+ * ../share/scope-bpf/presets seen from the program, or where `make install` put them.
  */
 #ifndef SCOPE_PRESETS_H
 #define SCOPE_PRESETS_H
@@ -17,7 +17,8 @@
 
 #include <stdio.h>
 
-/* The rules of --usdt, then those of --preset; *ret is NULL without any. -errno with a line that says which. */
+/* The rules of --usdt, then those of --preset; *ret is NULL without any. -errno with a line that says which.
+ */
 int presets__rules(const struct options *options, struct pairing **ret, struct err *err);
 
 /* What --list=presets prints: text, or with the options' flags JSON or CSV. */

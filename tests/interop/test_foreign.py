@@ -449,7 +449,7 @@ def test_one_probe_ends_a_region_and_begins_the_next(tmp_path):
             return 0;
         }
     """)
-    recording = Recording(tmp_path, [app], ["--usdt", "app:first,second=a", "--usdt", "app:second,third=b", "--usdt", "app:sec*,thi*=c", *OPTIONS])
+    recording = Recording(tmp_path, [app], ["--usdt", "app:first,second=a", "--usdt", "app:second,third=b", "--usdt", "app:s*,t*=c", *OPTIONS])
     plain = {"calls": 500, "abandoned": 0, "truncated": 0, "overlapping": 0}
     assert recording.counted() == {"app:a": plain, "app:b": plain}
     with h5py.File(recording.h5) as f:

@@ -71,7 +71,8 @@ static void read_table(struct fixture *f)
     f->image = elf_plan__build(&f->plan);
     f->fd = memfd_create("plan", MFD_CLOEXEC);
     assert_int_equal(write(f->fd, f->image.bytes, f->image.size), f->image.size);
-    if (elf_file__open_fd(f->fd, "plan", &f->file, &err) || probe_table__read(f->file, f->rules, &f->table, &err))
+    if (elf_file__open_fd(f->fd, "plan", &f->file, &err) ||
+        probe_table__read(f->file, f->rules, &f->table, &err))
         fail_msg("%s", err.text);
 }
 
@@ -108,8 +109,8 @@ static void test_register_and_memory(void **state)
 
 static void test_arguments_that_are_no_pointer(void **state)
 {
-    static const char *const bad[] = {"", "8@%rax", "8@%rax 4@%ebx", "8@%rax 8@$7", "8@%rax 8@%fs:0(%rax)",
-                                      "8@%rax -1@%dl"};
+    static const char *const bad[] = {
+        "", "8@%rax", "8@%rax 4@%ebx", "8@%rax 8@$7", "8@%rax 8@%fs:0(%rax)", "8@%rax -1@%dl"};
     struct fixture *f = *state;
 
     rule(f, "py:entry,return=@2");
@@ -176,8 +177,8 @@ static void test_balance(void **state)
         struct sb_balance balance;
         bool now, last;
     } rows[] = {
-        {{0, 0}, false, false},     {{0, 99}, false, false},      {{0, 100}, false, true},
-        {{3, 999}, false, true},    {{3, 1000}, true, true},      {{99, 1000}, true, true},
+        {{0, 0}, false, false},      {{0, 99}, false, false},      {{0, 100}, false, true},
+        {{3, 999}, false, true},     {{3, 1000}, true, true},      {{99, 1000}, true, true},
         {{100, 1000}, false, false}, {{5000, 1000}, false, false}, {{10, 100}, false, false},
     };
 
