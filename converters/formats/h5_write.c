@@ -409,15 +409,17 @@ static void put_all(struct h5_writer *w)
 static void create(struct h5_writer *w)
 {
     AUTO_LIST access = H5Pcreate(H5P_FILE_ACCESS);
+    AUTO_LIST creation = H5Pcreate(H5P_FILE_CREATE);
 
     w->text_type = h5__text_type();
     w->bytes_type = h5__bytes_type();
     /* 1.8: groups and attributes in their small form, read by everything since 2008. */
     if (access < 0 || w->text_type < 0 || w->bytes_type < 0 ||
-        H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0)
+        H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0 ||
+        H5Pset_obj_track_times(creation, false) < 0)
         h5_put__fail(w, "properties");
     else
-        w->file = H5Fcreate(w->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+        w->file = H5Fcreate(w->path, H5F_ACC_TRUNC, creation, access);
     if (!w->code && w->file < 0)
         h5_put__fail(w, "the file");
 }
