@@ -123,6 +123,9 @@ $(B)/libconverters.a: $(call objs,$(CONVERTERS_SRCS)) $(MEMBERS_STAMP)
 $(B)/libuser.a: $(call objs,$(USER_SRCS)) $(MEMBERS_STAMP)
 	$(archive)
 
+# The page is put into the object as it is.
+$(B)/obj/converters/formats/html.o: converters/formats/report.html
+
 # The rooms' archives refer to each other (errors, the capture's shape): one group, in no order.
 group = -Wl,--start-group $(1) -Wl,--end-group
 # Of the converters the collector needs the shape of a capture and nothing else: no format library comes near root.

@@ -25,6 +25,7 @@ const struct format *const formats[] = {
     &format_svg,
     &format_pprof,
     &format_csv,
+    &format_html,
     NULL,
 };
 

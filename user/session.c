@@ -516,6 +516,7 @@ static void tear_down(struct session *s)
     follow__destroy(s->follow);
     drain__destroy(s->drain);
     losses__destroy(s->losses);
+    recorder__destroy(s->recorder); /* before a process of ours may outlive us with its socket */
     if (s->attach)
         attach__detach(s->attach, true);
     attach__destroy(s->attach);
@@ -523,7 +524,6 @@ static void tear_down(struct session *s)
     region_ids__destroy(s->ids);
     pairing__free(s->rules);
     target__destroy(s->target);
-    recorder__destroy(s->recorder);
     filters__deinit(&s->filters);
     identity__destroy(s->who);
     signals__destroy(s->signals);

@@ -9,7 +9,7 @@
 
 extern const struct format format_h5, format_capture, format_spt, format_sps, format_json, format_json_gz;
 extern const struct format format_prof, format_speedscope, format_trace, format_folded, format_likwid;
-extern const struct format format_csv, format_pprof, format_svg;
+extern const struct format format_csv, format_pprof, format_svg, format_html;
 
 /* "a folder", "a FIFO", …, for messages. */
 const char *format__kind_of(mode_t mode);
