@@ -385,3 +385,11 @@ int64_t profile__pair_cost(const struct profile *p)
 
     return known && cost > 0 ? cost : 0;
 }
+
+int64_t profile__inner_cost(const struct profile *p)
+{
+    bool known;
+    int64_t pair = profile__pair_cost(p), inner = meta_int(p, "scope.empty_region_ns", &known);
+
+    return known && inner >= 0 && inner < pair ? inner : pair;
+}

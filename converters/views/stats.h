@@ -62,6 +62,8 @@ double region_stats__deviation(const struct region_stats *r); /* of plain calls,
 
 /* Probe cost of a pair in ns from the metadata, 0 unknown. */
 int64_t profile__pair_cost(const struct profile *p);
+/* The part of it that an empty region reads: what lies inside the region's own time. Not above the pair's. */
+int64_t profile__inner_cost(const struct profile *p);
 
 /*
  * Ranges of calls whose durations are looked at; skip_flagged leaves out those with a flag.

@@ -60,7 +60,8 @@ struct summary {
     uint64_t *by_region, *first; /* wanted rows of each region: by_region[first[g] … first[g + 1]) */
     struct table_column columns[N_COLUMNS];
     struct table table;
-    int64_t pair_cost;
+    int64_t pair_cost, inner_cost;
+    double *below; /* by region: calls of the regions under it in the tree */
     FILE *out;
 };
 
@@ -80,10 +81,22 @@ static int64_t shown_total(const struct region_stats *r)
     return r->aggregate ? r->total : r->inclusive;
 }
 
-static void fill_row(struct summary *s, struct cell *row, const struct region_stats *r, int64_t lifetime)
+/*
+ * What of a region's time the probes took: of its own pairs the part that it reads itself, of the pairs below it all.
+ * `region`: where the rows of single ranks belong; they share what is below by their calls.
+ */
+static struct cell probe_share(const struct summary *s, const struct region_stats *r, uint32_t region)
 {
-    int64_t cost = s->pair_cost;
+    double all = (double)s->stats.regions[region].calls;
+    double below = all > 0 ? s->below[region] * (double)r->calls / all : 0;
+    double cost = (double)s->inner_cost * (double)r->calls + (double)s->pair_cost * below;
+    double total = (double)shown_total(r);
 
+    return share(cost < total ? cost : total, total);
+}
+
+static void fill_row(struct summary *s, struct cell *row, const struct region_stats *r, uint32_t region, int64_t lifetime)
+{
     row[C_CALLS] = cell_int((int64_t)r->calls);
     row[C_PRIMITIVE] = time_cell(!r->aggregate, (int64_t)r->primitive);
     row[C_RUN] = share((double)shown_total(r), (double)lifetime);
@@ -96,8 +109,8 @@ static void fill_row(struct summary *s, struct cell *row, const struct region_st
     row[C_P50] = time_cell(r->has_percentiles, r->p50);
     row[C_P95] = time_cell(r->has_percentiles, r->p95);
     row[C_P99] = time_cell(r->has_percentiles, r->p99);
-    if (cost)
-        row[C_PROBE] = share((double)cost * (double)r->calls, (double)shown_total(r));
+    if (s->pair_cost && s->below)
+        row[C_PROBE] = probe_share(s, r, region);
     for (unsigned f = 0; f < N_CALL_FLAGS; f++)
         row[C_ABANDONED + f] = cell_int((int64_t)r->flagged[f]);
 }
@@ -129,7 +142,7 @@ static void add_ranks(struct summary *s, const struct region_node *node)
             return;
         row[C_NAME] = cell_text(s->p->regions[node->region].name);
         row[C_RANK] = cell_int(s->p->ranks[s->p->rows[r].rank].number);
-        fill_row(s, row, &s->stats.rows[r], s->stats.lifetimes[s->p->rows[r].rank]);
+        fill_row(s, row, &s->stats.rows[r], node->region, s->stats.lifetimes[s->p->rows[r].rank]);
     }
 }
 
@@ -142,7 +155,7 @@ static void add_region(struct summary *s, const struct region_node *node)
         return;
     row[C_NAME] = cell_text(s->p->regions[node->region].name);
     row[C_NAME].indent = s->options->sort ? 0 : node->depth * 2;
-    fill_row(s, row, &s->stats.regions[node->region], s->stats.lifetime);
+    fill_row(s, row, &s->stats.regions[node->region], node->region, s->stats.lifetime);
     if (parent && node->time >= 0)
         row[C_PARENT] = share((double)node->time, (double)parent->inclusive);
     row[C_IMBALANCE] = imbalance(s, node->region);
@@ -185,8 +198,8 @@ static int compare_nodes(const void *a, const void *b, void *arg)
 
         return c ? c : (m.len > n.len) - (m.len < n.len);
     }
-    fill_row(s, rows[0], &s->stats.regions[x->region], 0);
-    fill_row(s, rows[1], &s->stats.regions[y->region], 0);
+    fill_row(s, rows[0], &s->stats.regions[x->region], x->region, 0);
+    fill_row(s, rows[1], &s->stats.regions[y->region], y->region, 0);
     if (rows[0][by->column].known != rows[1][by->column].known)
         return rows[0][by->column].known ? -1 : 1;
     if (rows[0][by->column].integer != rows[1][by->column].integer)
@@ -466,6 +479,20 @@ static void print_json(struct summary *s)
 }
 
 /* ---- all together ------------------------------------------------------------------------------------------------------ */
+/* Parents stand before their children: from the end on, each hands on what it has. */
+static int count_below(struct summary *s)
+{
+    s->below = calloc((size_t)s->p->n_regions + 1, sizeof(*s->below));
+    if (!s->below)
+        return -ENOMEM;
+    for (uint32_t i = s->tree.n; i-- > 0;) {
+        const struct region_node *node = &s->tree.nodes[i];
+        if (node->parent >= 0)
+            s->below[node->parent] += s->below[node->region] + (double)s->stats.regions[node->region].calls;
+    }
+    return 0;
+}
+
 static int summarise(struct summary *s, const struct view_options *per_rank)
 {
     struct err err;
@@ -473,6 +500,7 @@ static int summarise(struct summary *s, const struct view_options *per_rank)
 
     rc = rc ? rc : group_rows(s);
     rc = rc ? rc : region_tree__init(&s->tree, &s->stats);
+    rc = rc ? rc : count_below(s);
     if (rc)
         return rc;
     if (s->options->sort)
@@ -485,7 +513,8 @@ static int summarise(struct summary *s, const struct view_options *per_rank)
 
 int summary__print(const struct profile *p, const struct summary_options *options, FILE *out)
 {
-    struct summary s = {.p = p, .options = options, .out = out, .pair_cost = profile__pair_cost(p)};
+    struct summary s = {.p = p, .options = options, .out = out, .pair_cost = profile__pair_cost(p),
+                        .inner_cost = profile__inner_cost(p)};
     struct view_options mine = *options;
     int rc;
 
@@ -507,5 +536,6 @@ int summary__print(const struct profile *p, const struct summary_options *option
     stats__deinit(&s.stats);
     free(s.by_region);
     free(s.first);
+    free(s.below);
     return rc;
 }
