@@ -12,11 +12,6 @@
 
 static const char dynamic_name[] = "(names known at run time)";
 
-static const char *provider(const struct list_row *row)
-{
-    return row->region ? row->region->provider : "scope";
-}
-
 static void region_name(const struct list_row *row, char name[static NAME_BYTES])
 {
     if (row->region)
@@ -77,7 +72,7 @@ static struct widths measure(const struct list_rows *rows)
         widen(&w.name, text);
         source_text(&rows->rows[i], text, sizeof(text));
         widen(&w.source, text);
-        widen(&w.provider, provider(&rows->rows[i]));
+        widen(&w.provider, rows->rows[i].provider);
     }
     return w;
 }
@@ -97,7 +92,7 @@ static void print_row(FILE *out, const struct list_row *row, const struct widths
 {
     char text[2 * NAME_BYTES], sites[48];
 
-    pad(out, provider(row), w->provider);
+    pad(out, row->provider, w->provider);
     region_name(row, text);
     pad(out, text, w->name);
     sites_text(row, sites);
@@ -168,7 +163,7 @@ void list_rows__print_csv(FILE *out, const struct listing *listing, const struct
         const struct list_row *row = &rows->rows[i];
         const char *name = row->region ? row->region->name : dynamic_name;
 
-        csv_text(out, provider(row));
+        csv_text(out, row->provider);
         csv_field(out, name, row->region ? row->region->name_len : strlen(name), ',');
         fprintf(out, "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",", row->n_begin, row->n_end, row->n_scope);
         csv_text(out, row->source_file);
@@ -189,15 +184,11 @@ static const char *kind_name(enum site_kind kind)
         [SITE_DYNAMIC_END] = "dynamic end",
         [SITE_DYNAMIC_OPEN] = "dynamic open",
         [SITE_DYNAMIC_CLOSE] = "dynamic close",
+        [SITE_NAMED_OPEN] = "named open",
+        [SITE_NAMED_CLOSE] = "named close",
     };
 
     return names[kind];
-}
-
-static bool is_dynamic(enum site_kind kind)
-{
-    return kind == SITE_DYNAMIC_BEGIN || kind == SITE_DYNAMIC_END || kind == SITE_DYNAMIC_OPEN ||
-           kind == SITE_DYNAMIC_CLOSE;
 }
 
 static void json_source(struct json_print *j, const char *file, int32_t line)
@@ -224,11 +215,8 @@ static void json_sites(struct json_print *j, const struct list_row *row)
     json_print__list(j, "sites");
     for (size_t i = 0; i < table->n_sites; i++) {
         const struct site *site = &table->sites[i];
-        bool mine = row->region ? site->region == (uint32_t)(row->region - table->regions) &&
-                                      site->region != SITE_NO_REGION
-                                : is_dynamic(site->kind);
 
-        if (mine)
+        if (list_row__has(row, site))
             json_site(j, site);
     }
     json_print__end_list(j);
@@ -249,7 +237,7 @@ static void json_name(struct json_print *j, const struct region_def *region)
 static void json_row(struct json_print *j, const struct list_row *row)
 {
     json_print__object(j, NULL);
-    json_print__text(j, "provider", provider(row));
+    json_print__text(j, "provider", row->provider);
     if (row->region)
         json_name(j, row->region);
     else

@@ -48,22 +48,69 @@ static int add_row(struct list_rows *rows, const struct list_row *row)
     return 0;
 }
 
-static int add_dynamic(struct list_rows *rows, const struct listed_file *file)
+/* Who names its regions at run time at this site, or NULL. */
+static const char *provider_of_names(const struct site *site)
 {
-    struct list_row row = {.file = file, .source_line = -1};
+    switch (site->kind) {
+    case SITE_DYNAMIC_BEGIN:
+    case SITE_DYNAMIC_END:
+    case SITE_DYNAMIC_OPEN:
+    case SITE_DYNAMIC_CLOSE: return "scope";
+    case SITE_NAMED_OPEN:
+    case SITE_NAMED_CLOSE: return site->provider;
+    default: return NULL;
+    }
+}
+
+bool list_row__has(const struct list_row *row, const struct site *site)
+{
+    const char *provider = provider_of_names(site);
+
+    if (row->region)
+        return site->region != SITE_NO_REGION &&
+               site->region == (uint32_t)(row->region - row->file->table->regions);
+    return provider && !strcmp(provider, row->provider);
+}
+
+static int add_dynamic_of(struct list_rows *rows, const struct listed_file *file, const char *provider)
+{
+    struct list_row row = {.file = file, .source_line = -1, .provider = provider};
 
     for (size_t i = 0; i < file->table->n_sites; i++) {
         const struct site *site = &file->table->sites[i];
-        bool begin = site->kind == SITE_DYNAMIC_BEGIN || site->kind == SITE_DYNAMIC_OPEN;
+        bool begin = site->kind == SITE_DYNAMIC_BEGIN || site->kind == SITE_DYNAMIC_OPEN ||
+                     site->kind == SITE_NAMED_OPEN;
 
+        if (!list_row__has(&row, site))
+            continue;
         row.n_begin += begin;
-        row.n_end += site->kind == SITE_DYNAMIC_END || site->kind == SITE_DYNAMIC_CLOSE;
+        row.n_end += !begin;
         if (begin && !row.source_file && site->source_file) {
             row.source_file = site->source_file;
             row.source_line = site->source_line;
         }
     }
-    return row.n_begin + row.n_end ? add_row(rows, &row) : 0;
+    return add_row(rows, &row);
+}
+
+/* A row for each provider of the file that names regions at run time. */
+static int add_dynamic(struct list_rows *rows, const struct listed_file *file)
+{
+    size_t first = rows->n;
+    int r = 0;
+
+    for (size_t i = 0; !r && i < file->table->n_sites; i++) {
+        const char *provider = provider_of_names(&file->table->sites[i]);
+        size_t k = first;
+
+        if (!provider)
+            continue;
+        while (k < rows->n && strcmp(rows->rows[k].provider, provider) != 0)
+            k++;
+        if (k == rows->n)
+            r = add_dynamic_of(rows, file, provider);
+    }
+    return r;
 }
 
 int list_rows__make(const struct listing *listing, const struct string_list *region,
@@ -78,7 +125,7 @@ int list_rows__make(const struct listing *listing, const struct string_list *reg
             const struct region_def *def = &file->table->regions[k];
 
             if (chosen(def, region, exclude))
-                r = add_row(rows, &(struct list_row){file, def, def->n_begin, def->n_end, def->n_scope_begin,
+                r = add_row(rows, &(struct list_row){file, def, def->provider, def->n_begin, def->n_end, def->n_scope_begin,
                                                      def->source_file, def->source_line});
         }
         if (!r && file->table)

@@ -11,7 +11,8 @@ static size_t count_dynamic(const struct probe_table *table)
     size_t n = 0;
 
     for (size_t i = 0; i < table->n_sites; i++)
-        n += table->sites[i].kind == SITE_DYNAMIC_BEGIN || table->sites[i].kind == SITE_DYNAMIC_OPEN;
+        n += table->sites[i].kind == SITE_DYNAMIC_BEGIN || table->sites[i].kind == SITE_DYNAMIC_OPEN ||
+             table->sites[i].kind == SITE_NAMED_OPEN;
     return n;
 }
 

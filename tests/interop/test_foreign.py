@@ -428,10 +428,11 @@ def test_semaphores_are_the_kernels(tmp_path):
         target.communicate()
 
 
-def test_guarded_probes_from_the_start(tmp_path):
+@pytest.mark.parametrize("road", ["multi", "perf"])
+def test_guarded_probes_from_the_start(tmp_path, road):
     """A command: the semaphores are up before its first instruction."""
     app = compile_c(tmp_path, "semaphores", SEMAPHORES)
-    recording = Recording(tmp_path, [app, "1000"], [*RULES, *OPTIONS])
+    recording = Recording(tmp_path, [app, "1000"], [*RULES, "--uprobes", road, *OPTIONS])
     assert recording.status == 0 and recording.truth == {"work": 1000}
     assert calls_by_region(recording) == {"app:work": 1000, "app:other": 1000}
 
@@ -658,10 +659,10 @@ def test_conflict_of_reference_counters(tmp_path):
     target = subprocess.Popen([app, "1", "wait", "endless"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
     address = int(target.stdout.readline().split()[1], 16)
     try:
-        for theirs in (never, 0):
+        for theirs, road in ((never, "multi"), (0, "multi"), (never, "perf")):
             other = PerfUprobe(app, place, theirs, target.pid)
             assert other.errno == 0
-            recording = Recording(tmp_path, [app, "400"], [*RULES, *OPTIONS])
+            recording = Recording(tmp_path, [app, "400"], [*RULES, "--uprobes", road, *OPTIONS])
             other.close()
             assert recording.status == 0
             assert re.search(r"semaphores: refused app:work at 0x[0-9a-f]+: another tracer holds it with another reference counter", recording.messages), recording.messages
@@ -698,6 +699,17 @@ def test_presets_are_found_and_named(tmp_path):
     shutil.copy(TOP / "usdt/cpython.pairs", presets / "moved.pairs")
     again = subprocess.run([f"{tmp_path}/bin/scope-bpf", "--list=presets", "--csv"], capture_output=True, text=True)
     assert again.stdout.splitlines()[1].startswith('"moved",2,"Python'), again.stderr
+
+
+def test_listing_with_rules(tmp_path):
+    app = compile_c(tmp_path, "interpreter", INTERPRETER)
+    command = [SCOPE_BPF, "--list", "--json", "--preset", "cpython-functions", "--", str(app)]
+    row, = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["regions"]
+    notes = subprocess.run(["readelf", "-n", str(app)], check=True, capture_output=True, text=True).stdout
+    assert row["provider"] == "python" and row["dynamic"]
+    assert len(row["sites"]) == notes.count("Name: function__")
+    bare = subprocess.run([SCOPE_BPF, "--list", "--", str(app)], capture_output=True, text=True)
+    assert bare.returncode == 1 and "only probes of: python (2)" in bare.stderr and "--preset" in bare.stderr
 
 
 def test_preset_files(tmp_path):
