@@ -22,6 +22,7 @@ struct rule {
     char *text, *provider;
     struct pattern begin, end, name;
     unsigned int argument; /* whose text is the name, 0 none */
+    bool used;
 };
 
 struct pairing {
@@ -213,6 +214,11 @@ const char *pairing__text(const struct pairing *pairing, size_t rule)
     return pairing->rules[rule].text;
 }
 
+bool pairing__was_used(const struct pairing *pairing, size_t rule)
+{
+    return pairing->rules[rule].used;
+}
+
 bool pairing__has_provider(const struct pairing *pairing, const char *provider)
 {
     for (size_t i = 0; i < pairing->count; i++) {
@@ -261,11 +267,14 @@ static const struct rule *find_rule(const struct pairing *pairing, enum pairing_
                                     const char **ret_star, size_t *ret_len)
 {
     for (size_t i = 0; i < pairing->count; i++) {
-        const struct rule *rule = &pairing->rules[i];
+        struct rule *rule = &pairing->rules[i];
         const struct pattern *pattern = role == PAIRING_BEGIN ? &rule->begin : &rule->end;
 
-        if (!strcmp(rule->provider, provider) && pattern__match(pattern, probe, probe_len, ret_star, ret_len))
+        if (!strcmp(rule->provider, provider) &&
+            pattern__match(pattern, probe, probe_len, ret_star, ret_len)) {
+            rule->used = true;
             return rule;
+        }
     }
     return NULL;
 }

@@ -36,6 +36,8 @@ int pairing__add(struct pairing *pairing, const char *text, struct err *err);
 size_t pairing__count(const struct pairing *pairing);
 /* The rule as it was typed. */
 const char *pairing__text(const struct pairing *pairing, size_t rule);
+/* Whether it was the first rule to match some probe so far. */
+bool pairing__was_used(const struct pairing *pairing, size_t rule);
 bool pairing__has_provider(const struct pairing *pairing, const char *provider);
 
 /*

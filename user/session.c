@@ -188,6 +188,15 @@ static void tell_if_nothing(const struct session *s)
     msg__warn("%s", line);
 }
 
+/* The rules of --usdt stand first; those of a preset may well find nothing in this program. */
+static void tell_unused_rules(const struct session *s)
+{
+    for (size_t i = 0; i < s->options->usdt.n; i++)
+        if (!pairing__was_used(s->rules, i))
+            msg__warn("--usdt %s: no probe matched it (scope-bpf --list shows which providers a program has)",
+                      pairing__text(s->rules, i));
+}
+
 static int attach_command(struct session *s, struct err *err)
 {
     const char *path = target__path(s->target);
@@ -552,6 +561,7 @@ int session__run(const struct options *options)
         stop_recording(&s);
         if (s.target && !drain__totals(s.drain)->calls)
             tell_if_nothing(&s);
+        tell_unused_rules(&s);
         int written = write_files(&s);
         if (!s.finish)
             wait_for_command(&s);

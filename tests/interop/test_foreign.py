@@ -712,6 +712,15 @@ def test_listing_with_rules(tmp_path):
     assert bare.returncode == 1 and "only probes of: python (2)" in bare.stderr and "--preset" in bare.stderr
 
 
+def test_rules_that_match_nothing_are_said(tmp_path):
+    app = compile_c(tmp_path, "semaphores", SEMAPHORES)
+    recording = Recording(tmp_path, [app, "50"], ["--usdt", "app:work_begun,work_ended", *RULES, *OPTIONS])
+    assert recording.messages.count("no probe matched it") == 1 and "--usdt app:work_begun,work_ended: no probe" in recording.messages
+    assert calls_by_region(recording) == {"app:work": 50, "app:other": 50}
+    half = Recording(tmp_path, [app, "50"], ["--usdt", "app:work_begin,work_ended", *OPTIONS])
+    assert "region work has a begin but no end in this file" in half.messages
+
+
 def test_preset_files(tmp_path):
     app = compile_c(tmp_path, "semaphores", SEMAPHORES)
     mine = tmp_path / "mine.pairs"

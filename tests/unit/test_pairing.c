@@ -124,6 +124,11 @@ static void test_named_by_an_argument(void **state)
     assert_string_equal(region(p, PAIRING_END, "p", "leave"), "other");
     assert_string_equal(region(p, PAIRING_BEGIN, "p", "@a"), "@2"); /* a name like any other */
     assert_int_equal(argument(p, PAIRING_BEGIN, "@a"), 0);
+    assert_int_equal(pairing__add(p, "p:call,never", &err), 0);
+    assert_int_equal(argument(p, PAIRING_BEGIN, "call"), 2);
+    assert_true(pairing__was_used(p, 0));
+    assert_true(pairing__was_used(p, 1));
+    assert_false(pairing__was_used(p, 3)); /* its begin is another rule's, its end nobody's */
     pairing__free(p);
 }
 
