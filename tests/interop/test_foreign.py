@@ -29,6 +29,25 @@ PYTHON = Path("/usr/bin/python3.11")
 OPTIONS = ["--format", "h5", "--no-samples"]
 
 
+STARTED = []
+
+
+def start(*args, **options):
+    """A process that does not outlive its test, however that ends."""
+    STARTED.append(subprocess.Popen(*args, **options))
+    return STARTED[-1]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        if process.poll() is None:
+            process.kill()
+            process.wait(60)
+
+
 def wait_for(what, condition, seconds=30):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -67,7 +86,7 @@ class Server:
     def start(self, before, log):
         """`before`: words in front of the server's own command."""
         with log.open("w") as out:
-            process = subprocess.Popen([*map(str, before), *self.command()], stdout=out, stderr=out, stdin=subprocess.DEVNULL, cwd=self.home)
+            process = start([*map(str, before), *self.command()], stdout=out, stderr=out, stdin=subprocess.DEVNULL, cwd=self.home)
         wait_for("the server", lambda: self.run(PG / "pg_isready", "-h", self.home).returncode == 0 or process.poll() is not None)
         assert process.poll() is None, log.read_text()
         return process
@@ -199,7 +218,7 @@ def test_running_server(server, tmp_path):
     process = server.start(["setpriv", "--reuid", server.user, "--regid", server.user, "--clear-groups"], server.home / "running.log")
     try:
         prefix = tmp_path / "run"
-        collector = subprocess.Popen([SCOPE_BPF, "-v", "--usdt", "postgresql:query*__start,query*__done", "--follow", "yes", *OPTIONS,
+        collector = start([SCOPE_BPF, "-v", "--usdt", "postgresql:query*__start,query*__done", "--follow", "yes", *OPTIONS,
                                       "-o", str(prefix), "-p", str(server.pid())], stderr=(tmp_path / "messages").open("w"), stdin=subprocess.DEVNULL)
         wait_for("the attachment", lambda: "attached " in (tmp_path / "messages").read_text())
         server.pgbench("-S", "-M", "simple", "-c", "2", "-t", "300")
@@ -409,13 +428,13 @@ def read_words(pid, addresses):
 def test_semaphores_are_the_kernels(tmp_path):
     """0 before, 1 while recording, 0 when the collector is killed with SIGKILL; those of other probes never move."""
     app = compile_c(tmp_path, "semaphores", SEMAPHORES)
-    target = subprocess.Popen([app, "1", "wait", "endless"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+    target = start([app, "1", "wait", "endless"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
     pid, *addresses = target.stdout.readline().split()
     addresses = [int(a, 16) for a in addresses]
     try:
         assert read_words(pid, addresses) == [0, 0, 0]
         for sig in (signal.SIGKILL, signal.SIGINT):
-            collector = subprocess.Popen([SCOPE_BPF, *RULES, *OPTIONS, "-o", str(tmp_path / f"killed{sig}"), "-p", pid],
+            collector = start([SCOPE_BPF, *RULES, *OPTIONS, "-o", str(tmp_path / f"killed{sig}"), "-p", pid],
                                          stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
             wait_for("the semaphores", lambda: read_words(pid, addresses) == [1, 1, 0] or collector.poll() is not None)
             assert collector.poll() is None
@@ -584,7 +603,7 @@ class Bpftrace:
         program = f"usdt:{app}:app:work_begin {{ @begins = count(); }} usdt:{app}:app:work_end {{ @ends = count(); }} BEGIN {{ printf(\"ready\\n\"); }}"
         self.out = folder / "bpftrace.out"
         with self.out.open("w") as out:
-            self.process = subprocess.Popen(["bpftrace", "-e", program], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+            self.process = start(["bpftrace", "-e", program], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         wait_for("bpftrace", lambda: "ready" in self.out.read_text() or self.process.poll() is not None, 60)
         assert self.process.poll() is None, self.out.read_text()
 
@@ -603,9 +622,9 @@ def test_bpftrace_on_the_same_sites(tmp_path, first):
         got, messages = calls_by_region(recording), recording.messages
         counts = other.counts()
     else:
-        target = subprocess.Popen([app, "3000", "wait"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+        target = start([app, "3000", "wait"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
         pid, *addresses = target.stdout.readline().split()
-        collector = subprocess.Popen([SCOPE_BPF, *RULES, "--format", "h5,spt", "--no-samples", "-o", str(tmp_path / "run"), "-p", pid],
+        collector = start([SCOPE_BPF, *RULES, "--format", "h5,spt", "--no-samples", "-o", str(tmp_path / "run"), "-p", pid],
                                      stderr=(tmp_path / "messages").open("w"), stdin=subprocess.DEVNULL)
         wait_for("the semaphore", lambda: read_words(pid, [int(addresses[0], 16)]) == [1])
         other = Bpftrace(tmp_path, app)
@@ -656,7 +675,7 @@ def test_conflict_of_reference_counters(tmp_path):
     app = compile_c(tmp_path, "semaphores", SEMAPHORES)
     place, counter = site_of(app, "work_begin")
     _, never = site_of(app, "never")
-    target = subprocess.Popen([app, "1", "wait", "endless"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+    target = start([app, "1", "wait", "endless"], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
     address = int(target.stdout.readline().split()[1], 16)
     try:
         for theirs, road in ((never, "multi"), (0, "multi"), (never, "perf")):
@@ -671,7 +690,7 @@ def test_conflict_of_reference_counters(tmp_path):
             assert "unmatched: 400" in recording.messages
         clean = Recording(tmp_path, [app, "400"], [*RULES, *OPTIONS])
         assert calls_by_region(clean) == {"app:work": 400, "app:other": 400}
-        collector = subprocess.Popen([SCOPE_BPF, *RULES, *OPTIONS, "-o", str(tmp_path / "first"), "-p", str(target.pid)], stderr=subprocess.PIPE,
+        collector = start([SCOPE_BPF, *RULES, *OPTIONS, "-o", str(tmp_path / "first"), "-p", str(target.pid)], stderr=subprocess.PIPE,
                                      stdin=subprocess.DEVNULL, text=True)
         wait_for("the semaphore", lambda: read_words(target.pid, [address]) == [1])
         assert PerfUprobe(app, place, never, target.pid).errno == errno.EINVAL
