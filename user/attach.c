@@ -3,6 +3,7 @@
 
 #include "named_groups.h"
 #include "nop5.h"
+#include "real_file.h"
 #include "scope.skel.h"
 
 #include "usdt/elf_symbol.h"
@@ -487,7 +488,8 @@ static void watch_loader(struct attach *a, size_t file)
     batch_deinit(&b);
 }
 
-static struct attached_file *new_file(struct attach *a, const struct stat *st, const char *name)
+static struct attached_file *new_file(struct attach *a, const struct stat *st, const struct sb_file_key *real,
+                                      const char *name)
 {
     if (a->n_files == a->cap_files) {
         size_t cap = a->cap_files ? 2 * a->cap_files : 64;
@@ -504,6 +506,7 @@ static struct attached_file *new_file(struct attach *a, const struct stat *st, c
     }
     f->dev = st->st_dev;
     f->ino = st->st_ino;
+    f->real = *real;
     a->files[a->n_files++] = f;
     return f;
 }
@@ -546,6 +549,24 @@ static size_t index_of(const struct attach *a, dev_t dev, ino_t ino)
     return i;
 }
 
+static bool same_file(const struct sb_file_key *a, const struct sb_file_key *b)
+{
+    return a->ino == b->ino && a->dev == b->dev && a->generation == b->generation;
+}
+
+/* Where the kernel does not say what really lies below, a file seen through two mounts is two. */
+static size_t index_of_real(const struct attach *a, int fd, const struct stat *st, struct sb_file_key *ret_real)
+{
+    size_t i = index_of(a, st->st_dev, st->st_ino);
+
+    *ret_real = (struct sb_file_key){ 0 };
+    if (i < a->n_files || !S_ISREG(st->st_mode) || real_file__key(a->programs, fd, ret_real))
+        return i;
+    for (i = 0; i < a->n_files && !same_file(&a->files[i]->real, ret_real);)
+        i++;
+    return i;
+}
+
 static bool has_link(const struct attach *a, size_t file, pid_t pid)
 {
     for (size_t i = 0; i < a->n_links; i++)
@@ -571,9 +592,10 @@ int attach__file(struct attach *a, int fd, const char *name, pid_t pid, const st
         *ret_fresh = false;
     if (fstat(fd, &st))
         return err__set(err, errno, "cannot look at %s: %s", name, strerror(errno));
-    size_t i = index_of(a, st.st_dev, st.st_ino);
+    struct sb_file_key real;
+    size_t i = index_of_real(a, fd, &st, &real);
     if (i == a->n_files) {
-        struct attached_file *f = new_file(a, &st, name);
+        struct attached_file *f = new_file(a, &st, &real, name);
         if (!f)
             return err__set(err, ENOMEM, "out of memory at %s", name);
         read_file(a, f, fd);

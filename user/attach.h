@@ -18,8 +18,9 @@ struct attach;
 
 /* A file that was looked at; owned by the attach, lives as long. */
 struct attached_file {
-    dev_t dev;
+    dev_t dev;               /* as stat() showed it where it was first met … */
     ino_t ino;
+    struct sb_file_key real; /* … and as the kernel executes it; ino 0 where it does not say */
     char *name;              /* as it was first met, for messages */
     struct elf_file *elf;    /* NULL: no ELF file of ours */
     struct probe_table *table; /* NULL: without probes, or not read */
