@@ -235,6 +235,7 @@ static void on_exec(struct follow *f, const struct sb_process *r)
     p->start_time = r->start_time;
     p->image_time = r->time;
     p->stopped = r->stopped;
+    p->stop_time = r->time;
     p->file = (struct sb_file_key){ .ino = r->ino, .dev = r->dev, .generation = r->generation };
     memcpy(p->comm, r->comm, sizeof(p->comm));
     process_text__deinit(&p->arguments);
@@ -243,17 +244,23 @@ static void on_exec(struct follow *f, const struct sb_process *r)
     p->waiting_text = true;
 }
 
+/*
+ * First SIGCONT, then the guardian's entry: killed in between we leave one SIGCONT too many, never one too few.  The
+ * entry may be that of a newer stop by now; that one stays.
+ */
 static void continue_process(struct follow *f, struct process *p)
 {
     int map = bpf_map__fd(f->config.programs->skel->maps.stopped);
     int pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    struct sb_stopped entry;
 
-    bpf_map_delete_elem(map, &p->pid);
     if (pidfd >= 0) {
         /* It is stopped, or will be in a moment: it cannot have ended and its number gone to another. */
         syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
         close(pidfd);
     }
+    if (!bpf_map_lookup_elem(map, &p->pid, &entry) && entry.time <= p->stop_time)
+        bpf_map_delete_elem(map, &p->pid);
     p->stopped = false;
 }
 
@@ -304,6 +311,7 @@ static void on_loaded(struct follow *f, const struct sb_process *r)
         return;
     if (p->waiting_text)
         text_complete(f, p);
+    p->stop_time = r->time;
     follow__loader_stopped(f, r->pid, r->time);
     if (follow__attach_maps(f, p, false, &err) && !p->dead)
         msg__warn("%s", err.text);

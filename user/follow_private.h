@@ -18,6 +18,7 @@ struct process {
     uint64_t died;
     bool waiting_text;   /* exec seen, its command line and environment are on the way */
     bool stopped;
+    uint64_t stop_time;  /* not before the stop that we were last told of */
     uint32_t from;       /* image before the exec that waits */
     struct sb_file_key file;
     char comm[SB_COMM_LEN];
