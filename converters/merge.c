@@ -179,20 +179,14 @@ static bool has_samples(const struct rank *rank)
     return rank->ticks >= 0 || rank->n_modules || rank->samples.n;
 }
 
-/* Which ranks have calls: a rank's samples and its calls may come from two files. */
-static void mark_ranks_with_rows(const struct profile *p, uint8_t *marks)
+/* A rank's samples and its calls may come from two files. */
+static bool only_samples(const struct rank *rank)
 {
-    for (uint64_t i = 0; i < p->n_rows; i++)
-        marks[p->rows[i].rank] = 1;
-}
-
-static bool only_samples(const struct rank *rank, bool rows)
-{
-    return !rows && has_samples(rank) && !rank->n_threads && !rank->n_tasks && !rank->n_perf && !rank->n_likwid &&
+    return !rank->n_rows && has_samples(rank) && !rank->n_threads && !rank->n_tasks && !rank->n_perf && !rank->n_likwid &&
            !rank->n_lines;
 }
 
-static void move_rank(struct merger *m, uint32_t i, const uint8_t *rows_from, const uint8_t *rows_into)
+static void move_rank(struct merger *m, uint32_t i)
 {
     struct rank *from = &m->from->ranks[i], *to;
     int64_t there = profile__find_rank(m->into, from->number);
@@ -206,8 +200,7 @@ static void move_rank(struct merger *m, uint32_t i, const uint8_t *rows_from, co
     to = &m->into->ranks[at];
     m->ranks[i] = (uint32_t)at;
     if (there >= 0) {
-        join = (only_samples(from, rows_from[i]) && !has_samples(to)) ||
-               (only_samples(to, rows_into[there]) && !has_samples(from));
+        join = (only_samples(from) && !has_samples(to)) || (only_samples(to) && !has_samples(from));
         if (!join) {
             m->code = err__set(m->err, EEXIST, "rank %d is in both %s and %s", from->number,
                                to->file.len ? to->file.s : "one input", from->file.len ? from->file.s : "another");
@@ -218,7 +211,7 @@ static void move_rank(struct merger *m, uint32_t i, const uint8_t *rows_from, co
         to->file = copy_text(m, from->file);
     if (has_samples(from) || there < 0)
         move_samples(m, to, from);
-    if (join && only_samples(from, rows_from[i]))
+    if (join && only_samples(from))
         return;
     move_lanes(m, to, from);
     move_perf(m, to, from);
@@ -232,17 +225,8 @@ static void move_rank(struct merger *m, uint32_t i, const uint8_t *rows_from, co
 
 static void move_ranks(struct merger *m)
 {
-    uint8_t *rows_from = profile__alloc(m->from, m->from->n_ranks, 1);
-    uint8_t *rows_into = profile__alloc(m->from, m->into->n_ranks, 1);
-
-    if (!rows_from || !rows_into) {
-        no_memory(m);
-        return;
-    }
-    mark_ranks_with_rows(m->from, rows_from);
-    mark_ranks_with_rows(m->into, rows_into);
     for (uint32_t i = 0; i < m->from->n_ranks && !m->code; i++)
-        move_rank(m, i, rows_from, rows_into);
+        move_rank(m, i);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------------------- */
@@ -436,8 +420,21 @@ static void map_regions(struct merger *m)
     }
 }
 
+static void refuse_statistics(struct merger *m, const struct profile *p)
+{
+    for (uint32_t i = 0; i < p->n_ranks && !m->code; i++) {
+        if (p->ranks[i].prof)
+            m->code = err__set(m->err, ENOTSUP, "%s: statistics of functions (.prof) cannot be merged",
+                               p->ranks[i].file.len ? p->ranks[i].file.s : "an input");
+    }
+}
+
 static void check_kinds(struct merger *m)
 {
+    refuse_statistics(m, m->into);
+    refuse_statistics(m, m->from);
+    if (m->code)
+        return;
     if (m->into->n_rows && m->from->n_rows && m->into->aggregate != m->from->aggregate)
         m->code = err__set(m->err, EINVAL,
                            "one input has calls and another only sums of calls (aggregate layout): they cannot be merged");

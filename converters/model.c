@@ -238,7 +238,9 @@ struct row *profile__add_row(struct profile *p, uint32_t region, uint32_t rank)
     row = &p->rows[p->n_rows];
     *row = (struct row){.region = region, .rank = rank, .source_line = -1, .exclusive_total = -1};
     put_slot(private->row_slots, private->n_row_slots, (uint64_t)rank << 32 | region, p->n_rows);
-    p->n_rows++;
+    if (!p->ranks[rank].n_rows++)
+        p->ranks[rank].first_row = p->n_rows;
+    p->ranks[rank].end_row = ++p->n_rows;
     return row;
 }
 

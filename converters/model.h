@@ -117,6 +117,8 @@ struct process_row {                     /* every program of the run, ranks and 
 
 struct rank {
 	int32_t number;
+	/* Its rows: how many, and the range of indexes that holds them all (others may stand between). */
+	uint64_t n_rows, first_row, end_row;
 	struct text file;                /* the input that it came from, for messages */
 	struct thread_row *threads;
 	uint32_t n_threads;

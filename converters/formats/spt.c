@@ -182,17 +182,8 @@ static void put_row(struct out *o, const struct profile *p, const struct row *ro
     out__bytes(o, column_i64(&p->end) + row->offset, row->count * sizeof(int64_t));
 }
 
-static uint64_t count_rows(const struct profile *p, uint32_t rank)
-{
-    uint64_t n = 0;
-
-    for (uint64_t i = 0; i < p->n_rows; i++)
-        n += p->rows[i].rank == rank;
-    return n;
-}
-
 /* What a rank has and a trace has no place for. */
-static void say_losses(const struct profile *p, uint32_t rank, const struct write_options *options)
+static void say_losses(const struct profile *p, const struct rank *rank, const struct write_options *options)
 {
     static const struct {
         enum call_column column;
@@ -205,8 +196,8 @@ static void say_losses(const struct profile *p, uint32_t rank, const struct writ
     };
     uint32_t has = 0;
 
-    for (uint64_t i = 0; i < p->n_rows; i++)
-        has |= p->rows[i].rank == rank ? p->rows[i].has : 0;
+    for (uint64_t i = rank->first_row; i < rank->end_row; i++)
+        has |= &p->ranks[p->rows[i].rank] == rank ? p->rows[i].has : 0;
     for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++) {
         if (has >> lost[i].column & 1)
             write_options__say(options, lost[i].what);
@@ -226,12 +217,12 @@ static int write_spt(const struct profile *p, const char *path, const struct wri
     code = out__open(&o, path, false, err);
     if (code)
         return code;
-    say_losses(p, (uint32_t)rank, options);
+    say_losses(p, &p->ranks[rank], options);
     out__bytes(o, magic, sizeof(magic));
     out__i32(o, VERSION_NEWEST);
     out__i32(o, p->ranks[rank].number);
-    out__i64(o, (int64_t)count_rows(p, (uint32_t)rank));
-    for (uint64_t i = 0; i < p->n_rows; i++) {
+    out__i64(o, (int64_t)p->ranks[rank].n_rows);
+    for (uint64_t i = p->ranks[rank].first_row; i < p->ranks[rank].end_row; i++) {
         if (p->rows[i].rank == (uint32_t)rank)
             put_row(o, p, &p->rows[i]);
     }
