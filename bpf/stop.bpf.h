@@ -70,7 +70,7 @@ static __always_inline bool may_stop(struct task_struct *task)
     struct task_struct *parent = task->group_leader->real_parent;
     char comm[SB_COMM_LEN] = {};
 
-    if (catches_sigcont(task))
+    if (task->ptrace || catches_sigcont(task)) /* a debugger would show our signal to its user */
         return false;
     bpf_probe_read_kernel(comm, sizeof(comm), parent->comm);
     if (stops_with_child(comm))

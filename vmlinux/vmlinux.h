@@ -179,6 +179,7 @@ struct sighand_struct {
 struct task_struct {
     unsigned int __state;
     unsigned int flags;
+    unsigned int ptrace;
     int on_cpu;
     struct sched_entity se;
     struct mm_struct *mm;
