@@ -276,8 +276,8 @@ static void merge_halves(const struct sorter *s, char *base, uint64_t half, uint
 }
 
 /*
- * From the top down: each part is finished before the next is touched, so that only the topmost merges of a column
- * larger than memory go to the disk.
+ * From the top down: each part is finished before the next is touched, so that only the topmost merges of a
+ * column larger than memory go to the disk.
  */
 static void merge_sort(const struct sorter *s, char *base, uint64_t n, char *aside)
 {

@@ -11,22 +11,9 @@
 
 /* Formats are tried in this order when a file is read. */
 const struct format *const formats[] = {
-    &format_h5,
-    &format_capture,
-    &format_spt,
-    &format_sps,
-    &format_json,
-    &format_json_gz,
-    &format_prof,
-    &format_speedscope,
-    &format_trace,
-    &format_folded,
-    &format_likwid,
-    &format_svg,
-    &format_pprof,
-    &format_csv,
-    &format_html,
-    NULL,
+    &format_h5,    &format_capture,    &format_spt,   &format_sps,    &format_json,   &format_json_gz,
+    &format_prof,  &format_speedscope, &format_trace, &format_folded, &format_likwid, &format_svg,
+    &format_pprof, &format_csv,        &format_html,  NULL,
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -41,7 +28,8 @@ const struct format *format__by_suffix(const char *path)
     const struct format *best = NULL;
 
     for (size_t i = 0; formats[i]; i++) {
-        if (ends_with(path, formats[i]->suffix) && (!best || strlen(formats[i]->suffix) > strlen(best->suffix)))
+        if (ends_with(path, formats[i]->suffix) &&
+            (!best || strlen(formats[i]->suffix) > strlen(best->suffix)))
             best = formats[i];
     }
     return best;
@@ -100,7 +88,8 @@ int input__open(struct input *in, const char *path, struct err *err)
     if (fstat(in->fd, &st) || !S_ISREG(st.st_mode)) {
         close(in->fd);
         in->fd = -1;
-        return err__set(err, EINVAL, "%s: is %s, not a file that can be read", path, format__kind_of(st.st_mode));
+        return err__set(err, EINVAL, "%s: is %s, not a file that can be read", path,
+                        format__kind_of(st.st_mode));
     }
     in->size = (uint64_t)st.st_size;
     got = pread(in->fd, in->head, sizeof(in->head), 0);
@@ -118,7 +107,8 @@ static int no_format(const struct input *in, struct err *err)
 {
     if (!in->size)
         return err__set(err, EINVAL, "%s: is empty, not a profile", in->path);
-    return err__set(err, EINVAL, "%s: is no profile that is known here (its first bytes fit no format; it may be damaged)",
+    return err__set(err, EINVAL,
+                    "%s: is no profile that is known here (its first bytes fit no format; it may be damaged)",
                     in->path);
 }
 

@@ -65,10 +65,11 @@ char *format__rank_path(const struct format *format, const char *out, int32_t ra
     return path;
 }
 
-static int name_targets(struct targets *t, const struct profile *p, const char *out, const struct write_options *options,
-                        struct err *err)
+static int name_targets(struct targets *t, const struct profile *p, const char *out,
+                        const struct write_options *options, struct err *err)
 {
-    bool exact = t->format->flags & FORMAT_ONE_RANK_EXACT && options && options->ranks && options->n_ranks == 1;
+    bool exact =
+        t->format->flags & FORMAT_ONE_RANK_EXACT && options && options->ranks && options->n_ranks == 1;
 
     t->per_rank = t->format->flags & FORMAT_PER_RANK;
     if (!t->per_rank)
@@ -104,7 +105,8 @@ int format__check_target(const char *path, struct err *err)
         return err__set(err, EEXIST, "%s: not written: it is %s; give another name or remove it", path,
                         format__kind_of(st.st_mode));
     if (st.st_nlink > 1)
-        return err__set(err, EEXIST, "%s: not written: it has %lu names (hard links); give another name or remove it",
+        return err__set(err, EEXIST,
+                        "%s: not written: it has %lu names (hard links); give another name or remove it",
                         path, (unsigned long)st.st_nlink);
     return 0;
 }
@@ -170,7 +172,8 @@ static int write_target(struct targets *t, struct target *target, const struct p
     return code;
 }
 
-/* The file that was written must still be the one that was made: a folder that others can write may change. */
+/* The file that was written must still be the one that was made: a folder that others can write may change.
+ */
 static int settle(struct target *target, struct err *err)
 {
     struct stat ours, there;
@@ -194,7 +197,8 @@ static int publish(struct target *target, struct err *err)
     return 0;
 }
 
-/* A rename is on disk only when its folder is; where a folder cannot be synced, nothing better can be done. */
+/* A rename is on disk only when its folder is; where a folder cannot be synced, nothing better can be done.
+ */
 static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -208,8 +212,8 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
-static int write_all(struct targets *t, const struct profile *p, const struct write_options *options, const char *out,
-                     struct err *err)
+static int write_all(struct targets *t, const struct profile *p, const struct write_options *options,
+                     const char *out, struct err *err)
 {
     size_t written = 0;
     int code = 0;
@@ -251,7 +255,8 @@ static bool list_files(struct targets *t, char ***ret_files, size_t *ret_n)
 }
 
 int format__write_files(const struct profile *p, const struct format *format, const char *out,
-                        const struct write_options *options, char ***ret_files, size_t *ret_n, struct err *err)
+                        const struct write_options *options, char ***ret_files, size_t *ret_n,
+                        struct err *err)
 {
     struct targets t = {.format = format};
     int code;

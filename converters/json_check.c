@@ -24,7 +24,8 @@ static int64_t copy_list(struct json_in *j, bool objects, struct json_text *out)
     return n;
 }
 
-int json_check__list(struct profile *p, struct text text, int64_t calls, struct text *ret, char *what, size_t size)
+int json_check__list(struct profile *p, struct text text, int64_t calls, struct text *ret, char *what,
+                     size_t size)
 {
     struct json_text out = {0};
     struct json_in j;

@@ -82,7 +82,8 @@ uint64_t json_in__offset(const struct json_in *j)
     return j->offset - (uint64_t)(j->end - j->at);
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------- */
+/* ---- bytes
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool refill(struct json_in *j)
 {
@@ -147,7 +148,8 @@ static void expect_word(struct json_in *j, const char *word)
     }
 }
 
-/* ---- structure ------------------------------------------------------------------------------------------------ */
+/* ---- structure
+ * ------------------------------------------------------------------------------------------------ */
 
 int json_in__peek(struct json_in *j)
 {
@@ -214,7 +216,8 @@ void json_in__end(struct json_in *j)
         json_in__fail(j, "something follows the document");
 }
 
-/* ---- strings -------------------------------------------------------------------------------------------------- */
+/* ---- strings
+ * -------------------------------------------------------------------------------------------------- */
 
 static unsigned hex4(struct json_in *j)
 {
@@ -367,7 +370,8 @@ void json_in__key(struct json_in *j, struct json_text *ret)
         unexpected(j, c, "':'");
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------- */
+/* ---- numbers
+ * -------------------------------------------------------------------------------------------------- */
 
 static bool digit(int c)
 {
@@ -391,7 +395,8 @@ int64_t json_in__i64(struct json_in *j)
         unsigned d = (unsigned)(c - '0');
 
         if ((n && leading_zero) || v > (limit - d) / 10) {
-            json_in__fail(j, n && leading_zero ? "a number that begins with 0" : "an integer that does not fit into 64 bits");
+            json_in__fail(j, n && leading_zero ? "a number that begins with 0"
+                                               : "an integer that does not fit into 64 bits");
             return 0;
         }
         v = v * 10 + d;
@@ -482,7 +487,8 @@ bool json_in__bool(struct json_in *j)
     return c == 't';
 }
 
-/* ---- any value ------------------------------------------------------------------------------------------------ */
+/* ---- any value
+ * ------------------------------------------------------------------------------------------------ */
 
 static void put(struct json_in *j, struct json_text *to, const char *bytes, size_t n)
 {

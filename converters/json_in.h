@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A pull parser for JSON (RFC 8259, strict), for documents larger than memory: the caller asks for what it expects.
- * json-c was no choice: it builds the whole document. Errors stick: after the first, reads give nothing and `next`
- * ends every loop.
+ * A pull parser for JSON (RFC 8259, strict), for documents larger than memory: the caller asks for what it
+ * expects. json-c was no choice: it builds the whole document. Errors stick: after the first, reads give
+ * nothing and `next` ends every loop.
  */
 #ifndef SCOPE_JSON_IN_H
 #define SCOPE_JSON_IN_H
@@ -23,7 +23,8 @@ void json_text__deinit(struct json_text *t);
 bool json_text__put(struct json_text *t, const void *bytes, size_t n); /* false: no memory */
 
 struct json_in {
-    /* Bytes into buf, at most cap: their number, 0 at the end, -errno with `message` set. NULL: text in memory. */
+    /* Bytes into buf, at most cap: their number, 0 at the end, -errno with `message` set. NULL: text in
+     * memory. */
     int (*fill)(struct json_in *j, void *buf, size_t cap);
     void *arg;
     const uint8_t *at, *end;
@@ -46,18 +47,21 @@ void json_in__deinit(struct json_in *j);
 void json_in__fail(struct json_in *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t json_in__offset(const struct json_in *j); /* of the next byte */
 
-/* The first character of the next value: { [ " t f n, 0 for a number, N for a lenient NaN; -1 at the end or after an error. */
+/* The first character of the next value: { [ " t f n, 0 for a number, N for a lenient NaN; -1 at the end or
+ * after an error. */
 int json_in__peek(struct json_in *j);
-bool json_in__enter(struct json_in *j, char opener); /* '{' or '[': an error when something else stands there */
-bool json_in__next(struct json_in *j);               /* another element? After the last it has left the container */
+bool json_in__enter(struct json_in *j,
+                    char opener);      /* '{' or '[': an error when something else stands there */
+bool json_in__next(struct json_in *j); /* another element? After the last it has left the container */
 void json_in__key(struct json_in *j, struct json_text *ret);
 void json_in__string(struct json_in *j, struct json_text *ret);
-int64_t json_in__i64(struct json_in *j);      /* an integer without fraction and exponent, in range */
-bool json_in__is_integer(struct json_in *j);  /* whether the number that follows looks like one */
-double json_in__double(struct json_in *j);    /* null: NaN */
+int64_t json_in__i64(struct json_in *j);     /* an integer without fraction and exponent, in range */
+bool json_in__is_integer(struct json_in *j); /* whether the number that follows looks like one */
+double json_in__double(struct json_in *j);   /* null: NaN */
 bool json_in__bool(struct json_in *j);
-void json_in__skip(struct json_in *j);                        /* any value */
-void json_in__copy(struct json_in *j, struct json_text *ret); /* any value, appended without white space, strict */
-void json_in__end(struct json_in *j);                         /* nothing may follow */
+void json_in__skip(struct json_in *j); /* any value */
+void json_in__copy(struct json_in *j,
+                   struct json_text *ret); /* any value, appended without white space, strict */
+void json_in__end(struct json_in *j);      /* nothing may follow */
 
 #endif

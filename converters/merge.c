@@ -17,7 +17,8 @@ struct merger {
 static int no_memory(struct merger *m)
 {
     if (!m->code)
-        m->code = err__set(m->err, ENOMEM, "not enough memory or temporary disk space for the merged profile");
+        m->code =
+            err__set(m->err, ENOMEM, "not enough memory or temporary disk space for the merged profile");
     return m->code;
 }
 
@@ -53,7 +54,8 @@ static struct text *copy_texts(struct merger *m, const struct text *list, uint32
     return copy;
 }
 
-/* ---- what belongs to a rank ----------------------------------------------------------------------------------- */
+/* ---- what belongs to a rank
+ * ----------------------------------------------------------------------------------- */
 
 static int64_t shifted(const struct merger *m, int64_t relative)
 {
@@ -182,8 +184,8 @@ static bool has_samples(const struct rank *rank)
 /* A rank's samples and its calls may come from two files. */
 static bool only_samples(const struct rank *rank)
 {
-    return !rank->n_rows && has_samples(rank) && !rank->n_threads && !rank->n_tasks && !rank->n_perf && !rank->n_likwid &&
-           !rank->n_lines;
+    return !rank->n_rows && has_samples(rank) && !rank->n_threads && !rank->n_tasks && !rank->n_perf &&
+           !rank->n_likwid && !rank->n_lines;
 }
 
 static void move_rank(struct merger *m, uint32_t i)
@@ -202,8 +204,9 @@ static void move_rank(struct merger *m, uint32_t i)
     if (there >= 0) {
         join = (only_samples(from) && !has_samples(to)) || (only_samples(to) && !has_samples(from));
         if (!join) {
-            m->code = err__set(m->err, EEXIST, "rank %d is in both %s and %s", from->number,
-                               to->file.len ? to->file.s : "one input", from->file.len ? from->file.s : "another");
+            m->code =
+                err__set(m->err, EEXIST, "rank %d is in both %s and %s", from->number,
+                         to->file.len ? to->file.s : "one input", from->file.len ? from->file.s : "another");
             return;
         }
     }
@@ -229,7 +232,8 @@ static void move_ranks(struct merger *m)
         move_rank(m, i);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------- */
+/* ---- calls
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void move_rows(struct merger *m, uint64_t base)
 {
@@ -280,7 +284,8 @@ static void move_calls(struct merger *m)
     move_column(m, &m->into->start, &m->from->start, base, all, 0);
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run
+ * -------------------------------------------------------------------------------------------------- */
 
 static void move_losses(struct merger *m)
 {
@@ -357,13 +362,15 @@ static void shift_into(struct profile *p, int64_t shift)
 /* Relative times count from start_time_ns, which becomes the earlier of the two. */
 static void align_clocks(struct merger *m)
 {
-    const struct meta *ours = profile__meta(m->into, "start_time_ns"), *theirs = profile__meta(m->from, "start_time_ns");
+    const struct meta *ours = profile__meta(m->into, "start_time_ns"),
+                      *theirs = profile__meta(m->from, "start_time_ns");
     const struct meta *our_end = profile__meta(m->into, "finalize_time_ns");
     const struct meta *their_end = profile__meta(m->from, "finalize_time_ns");
     int64_t shift;
 
     if (our_end && their_end && our_end->kind == META_INT && their_end->kind == META_INT &&
-        their_end->integer > our_end->integer && profile__set_meta_int(m->into, "finalize_time_ns", their_end->integer))
+        their_end->integer > our_end->integer &&
+        profile__set_meta_int(m->into, "finalize_time_ns", their_end->integer))
         no_memory(m);
     if (!ours || !theirs || ours->kind != META_INT || theirs->kind != META_INT ||
         __builtin_sub_overflow(theirs->integer, ours->integer, &shift))
@@ -436,8 +443,9 @@ static void check_kinds(struct merger *m)
     if (m->code)
         return;
     if (m->into->n_rows && m->from->n_rows && m->into->aggregate != m->from->aggregate)
-        m->code = err__set(m->err, EINVAL,
-                           "one input has calls and another only sums of calls (aggregate layout): they cannot be merged");
+        m->code = err__set(
+            m->err, EINVAL,
+            "one input has calls and another only sums of calls (aggregate layout): they cannot be merged");
 }
 
 int profile__merge(struct profile *into, struct profile *from, struct err *err)

@@ -132,7 +132,8 @@ int64_t profile__region(struct profile *p, const char *name, size_t len)
     return at;
 }
 
-/* ---- finding ranks and rows: open addressing, slots hold index + 1 ----------------------------------------- */
+/* ---- finding ranks and rows: open addressing, slots hold index + 1
+ * ----------------------------------------- */
 
 static uint64_t mix(uint64_t key)
 {
@@ -152,7 +153,8 @@ static uint64_t row_key(const struct profile *p, uint64_t i)
 
 typedef uint64_t (*key_of)(const struct profile *p, uint64_t i);
 
-static int64_t find_slot(const struct profile *p, const uint32_t *slots, uint64_t n_slots, uint64_t key, key_of of)
+static int64_t find_slot(const struct profile *p, const uint32_t *slots, uint64_t n_slots, uint64_t key,
+                         key_of of)
 {
     if (!n_slots)
         return -1;
@@ -254,7 +256,8 @@ int profile__use_column(struct profile *p, enum call_column column)
     return column__fill_i64(&p->extra[column], p->start.n, call_column__fill(column));
 }
 
-/* ---- metadata ---------------------------------------------------------------------------------------------- */
+/* ---- metadata
+ * ---------------------------------------------------------------------------------------------- */
 
 static struct meta *find_meta(const struct profile *p, const char *key, size_t len)
 {

@@ -6,7 +6,7 @@
 #include "model.h"
 
 struct profile_private {
-    struct profile p; /* first: a profile is always part of one of these */
+    struct profile p;   /* first: a profile is always part of one of these */
     struct names names; /* entry i is region i */
     struct names texts;
     uint64_t region_cap, rank_cap, row_cap;

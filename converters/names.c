@@ -85,8 +85,8 @@ static struct text make_different(struct arena *arena, struct names *taken, stru
 }
 
 /* Names that can appear as they are have the first right to it, wherever they stand. */
-static bool take(struct arena *arena, struct names *taken, const struct text *names, uint64_t n, struct text *shown,
-                 uint8_t *exact, bool valid)
+static bool take(struct arena *arena, struct names *taken, const struct text *names, uint64_t n,
+                 struct text *shown, uint8_t *exact, bool valid)
 {
     for (uint64_t i = 0; i < n; i++) {
         size_t count = taken->count;
@@ -116,7 +116,8 @@ struct text *names__shown(struct arena *arena, const struct text *names, uint64_
     if (!shown || !exact)
         return NULL;
     names__init(&taken, arena);
-    done = take(arena, &taken, names, n, shown, exact, true) && take(arena, &taken, names, n, shown, exact, false);
+    done = take(arena, &taken, names, n, shown, exact, true) &&
+           take(arena, &taken, names, n, shown, exact, false);
     names__deinit(&taken);
     if (!done)
         return NULL;

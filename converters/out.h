@@ -9,7 +9,8 @@
 
 struct out;
 
-/* Opens `path` for writing from its start; gzip: everything goes through a gzip stream. 0 or -errno with a message. */
+/* Opens `path` for writing from its start; gzip: everything goes through a gzip stream. 0 or -errno with a
+ * message. */
 int out__open(struct out **ret, const char *path, bool gzip, struct err *err);
 /* Flushes and closes; 0, or the first error that happened. `o` is gone in any case. */
 int out__close(struct out *o, struct err *err);

@@ -29,7 +29,8 @@ int reader__fail(struct reader *r, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    r->code = err__set(r->err, EINVAL, "%s: damaged at byte %llu: %s", r->in->path, (unsigned long long)r->at, what);
+    r->code = err__set(r->err, EINVAL, "%s: damaged at byte %llu: %s", r->in->path, (unsigned long long)r->at,
+                       what);
     return r->code;
 }
 
@@ -65,7 +66,8 @@ void reader__bytes(struct reader *r, void *to, uint64_t n)
     char *at = to;
 
     if (!r->code && n > reader__left(r))
-        reader__fail(r, "the file ends too early: %llu bytes are missing", (unsigned long long)(n - reader__left(r)));
+        reader__fail(r, "the file ends too early: %llu bytes are missing",
+                     (unsigned long long)(n - reader__left(r)));
     while (n && !r->code) {
         size_t part;
 
@@ -133,8 +135,8 @@ void reader__column(struct reader *r, struct column *c, uint64_t n)
         return;
     code = n > reader__left(r) / sizeof(int64_t) ? -EINVAL : column__resize(c, old + n);
     if (code) {
-        r->code = err__set(r->err, -code, "%s: no room for %llu calls: %s", r->in->path, (unsigned long long)n,
-                           strerror(-code));
+        r->code = err__set(r->err, -code, "%s: no room for %llu calls: %s", r->in->path,
+                           (unsigned long long)n, strerror(-code));
         return;
     }
     reader__bytes(r, column_i64(c) + old, n * sizeof(int64_t));

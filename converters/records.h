@@ -6,7 +6,8 @@
 #include "model.h"
 
 /*
- * One description serves writing and reading, in HDF5 (a group with one set per field) and in JSON (a list of objects).
+ * One description serves writing and reading, in HDF5 (a group with one set per field) and in JSON (a list of
+ * objects).
  */
 /* BYTES: text that must keep its exact bytes; BINARY: no text. */
 enum record_kind { RECORD_I64, RECORD_I32, RECORD_I8, RECORD_BOOL, RECORD_TEXT, RECORD_BYTES, RECORD_BINARY };

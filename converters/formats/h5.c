@@ -5,8 +5,8 @@
 #include <string.h>
 
 const struct h5_column h5_columns[] = {
-    {COLUMN_CALL_ID, "call_ids"},   {COLUMN_PARENT_ID, "parent_ids"}, {COLUMN_THREAD_ID, "thread_ids"},
-    {COLUMN_TASK_ID, "task_ids"},   {COLUMN_AWAIT_NS, "await_ns"},    {COLUMN_GPU_NS, "gpu_durations"},
+    {COLUMN_CALL_ID, "call_ids"}, {COLUMN_PARENT_ID, "parent_ids"}, {COLUMN_THREAD_ID, "thread_ids"},
+    {COLUMN_TASK_ID, "task_ids"}, {COLUMN_AWAIT_NS, "await_ns"},    {COLUMN_GPU_NS, "gpu_durations"},
     {COLUMN_FLAGS, "flags"},
 };
 const size_t n_h5_columns = sizeof(h5_columns) / sizeof(*h5_columns);

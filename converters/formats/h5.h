@@ -9,11 +9,11 @@
 #include <hdf5.h>
 
 /* One cleanup per kind of handle. */
-#define H5_HANDLE(kind, close)                                                                                         \
-    static inline void h5__close_##kind(const hid_t *id)                                                               \
-    {                                                                                                                  \
-        if (*id >= 0)                                                                                                  \
-            close(*id);                                                                                                \
+#define H5_HANDLE(kind, close)                                                                               \
+    static inline void h5__close_##kind(const hid_t *id)                                                     \
+    {                                                                                                        \
+        if (*id >= 0)                                                                                        \
+            close(*id);                                                                                      \
     }
 H5_HANDLE(file, H5Fclose)
 H5_HANDLE(group, H5Gclose)

@@ -156,7 +156,8 @@ static struct text *read_list(struct h5_reader *r, const struct attribute *a, co
 }
 
 /* A single number; integers that no int64 holds are an error. */
-static bool read_number(struct h5_reader *r, const struct attribute *a, const char *name, int64_t *i, double *d)
+static bool read_number(struct h5_reader *r, const struct attribute *a, const char *name, int64_t *i,
+                        double *d)
 {
     bool is_unsigned = a->class == H5T_INTEGER && H5Tget_sign(a->type) == H5T_SGN_NONE;
     herr_t status = 0;
@@ -263,7 +264,8 @@ struct text h5_get__name_attribute(struct h5_reader *r, hid_t in, const char *na
     return text;
 }
 
-/* ---- metadata ------------------------------------------------------------------------------------------------- */
+/* ---- metadata
+ * ------------------------------------------------------------------------------------------------- */
 
 struct metas {
     struct h5_reader *r;

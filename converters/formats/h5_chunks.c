@@ -9,7 +9,7 @@ struct chunks {
     struct h5_reader *r;
     const struct h5_set *set;
     const char *name;
-    uint64_t length;   /* elements per chunk */
+    uint64_t length; /* elements per chunk */
     int n_filters;
     H5Z_filter_t filters[2];
     uint8_t *packed, *shuffled;
@@ -29,8 +29,8 @@ static bool describe(const struct h5_set *set, struct chunks *c)
     AUTO_LIST list = H5Dget_create_plist(set->id);
     hsize_t length;
 
-    if (list < 0 || set->dimensions != 1 || H5Pget_layout(list) != H5D_CHUNKED || H5Pget_chunk(list, 1, &length) != 1 ||
-        !length)
+    if (list < 0 || set->dimensions != 1 || H5Pget_layout(list) != H5D_CHUNKED ||
+        H5Pget_chunk(list, 1, &length) != 1 || !length)
         return false;
     c->length = length;
     c->n_filters = H5Pget_nfilters(list);
@@ -116,7 +116,8 @@ static bool measure_chunk(struct chunks *c, hsize_t at, hsize_t *ret_size)
     if (H5Dget_chunk_storage_size(c->set->id, &at, ret_size) < 0 || !*ret_size)
         h5_get__fail(c->r, c->name, "the chunk at element %llu is missing", (unsigned long long)at);
     else if (*ret_size > c->r->in->size)
-        h5_get__fail(c->r, c->name, "the chunk at element %llu is larger than the file", (unsigned long long)at);
+        h5_get__fail(c->r, c->name, "the chunk at element %llu is larger than the file",
+                     (unsigned long long)at);
     return !c->r->code;
 }
 

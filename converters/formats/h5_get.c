@@ -25,7 +25,8 @@ void h5_get__fail(struct h5_reader *r, const char *name, const char *format, ...
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    r->code = err__set(r->err, EINVAL, "%s: %s%s%s: %s", r->in->path, r->place, *r->place && *name ? "/" : "", name, what);
+    r->code = err__set(r->err, EINVAL, "%s: %s%s%s: %s", r->in->path, r->place, *r->place && *name ? "/" : "",
+                       name, what);
 }
 
 static void fail_by_hdf5(struct h5_reader *r, const char *name)
@@ -53,7 +54,8 @@ void *h5_get__alloc(struct h5_reader *r, uint64_t n, size_t width)
     return at;
 }
 
-/* ---- links ---------------------------------------------------------------------------------------------------- */
+/* ---- links
+ * ---------------------------------------------------------------------------------------------------- */
 
 bool h5_get__exists(struct h5_reader *r, hid_t in, const char *name)
 {
@@ -138,7 +140,8 @@ void h5_get__links(struct h5_reader *r, hid_t in, h5_link callback, void *arg)
         fail_by_hdf5(r, "");
 }
 
-/* ---- sets ----------------------------------------------------------------------------------------------------- */
+/* ---- sets
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void check_filters(struct h5_reader *r, const char *name, hid_t list)
 {
@@ -148,13 +151,19 @@ static void check_filters(struct h5_reader *r, const char *name, hid_t list)
         unsigned flags, config;
         size_t values = 0;
         char filter[64] = "";
-        H5Z_filter_t id = H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, sizeof(filter), filter, &config);
+        H5Z_filter_t id =
+            H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, sizeof(filter), filter, &config);
 
         if (id < 0)
             fail_by_hdf5(r, name);
         else if (id > H5Z_FILTER_SCALEOFFSET && H5Zfilter_avail(id) <= 0)
-            h5_get__fail(r, name, "is compressed by the HDF5 filter %s (%d), which this libhdf5 does not have",
-                         *filter ? filter : id == 32000 ? "lzf" : id == 32015 ? "zstd" : "without a name", (int)id);
+            h5_get__fail(r, name,
+                         "is compressed by the HDF5 filter %s (%d), which this libhdf5 does not have",
+                         *filter       ? filter
+                         : id == 32000 ? "lzf"
+                         : id == 32015 ? "zstd"
+                                       : "without a name",
+                         (int)id);
     }
 }
 
@@ -182,7 +191,8 @@ static void check_storage(struct h5_reader *r, const char *name, const struct h5
             h5_get__fail(r, name, "has chunks of more than %u MiB", CHUNK_MAX >> 20);
         check_filters(r, name, list);
     }
-    if (width > ELEMENT_MAX || set->n > (r->in->size * (layout == H5D_CHUNKED ? PACKED_MAX : 1) + 4096) / width)
+    if (width > ELEMENT_MAX ||
+        set->n > (r->in->size * (layout == H5D_CHUNKED ? PACKED_MAX : 1) + 4096) / width)
         h5_get__fail(r, name, "says that it has %llu elements of %zu bytes: more than the file could hold",
                      (unsigned long long)set->n, width);
 }
@@ -243,19 +253,21 @@ bool h5_get__length(struct h5_reader *r, hid_t in, const char *name, uint64_t *r
 }
 
 /* Opens a set that must be a list of n elements. */
-static bool open_list(struct h5_reader *r, hid_t in, const char *name, uint64_t n, bool required, struct h5_set *ret)
+static bool open_list(struct h5_reader *r, hid_t in, const char *name, uint64_t n, bool required,
+                      struct h5_set *ret)
 {
     if (!h5_get__set(r, in, name, required, ret))
         return false;
     if (ret->dimensions == 1 && ret->n == n)
         return true;
-    h5_get__fail(r, name, "has %llu elements where %llu should be", (unsigned long long)ret->n, (unsigned long long)n);
+    h5_get__fail(r, name, "has %llu elements where %llu should be", (unsigned long long)ret->n,
+                 (unsigned long long)n);
     h5_get__close(ret);
     return false;
 }
 
-static bool read_slab(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at, uint64_t n,
-                      hid_t type, void *to)
+static bool read_slab(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at,
+                      uint64_t n, hid_t type, void *to)
 {
     hsize_t start = at, count = n;
     AUTO_SPACE file = H5Dget_space(set->id);
@@ -267,8 +279,8 @@ static bool read_slab(struct h5_reader *r, const struct h5_set *set, const char 
     return !r->code;
 }
 
-void h5_get__slab(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at, uint64_t n, bool wrap,
-                  int64_t *to)
+void h5_get__slab(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at, uint64_t n,
+                  bool wrap, int64_t *to)
 {
     AUTO_TYPE type = H5Dget_type(set->id);
     H5T_class_t class = H5Tget_class(type);
@@ -296,7 +308,8 @@ void h5_get__slab(struct h5_reader *r, const struct h5_set *set, const char *nam
 }
 
 /* Slab by slab through HDF5, into `to` or, for the structure only, into nothing. */
-static void append_slabs(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t n, int64_t *to)
+static void append_slabs(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t n,
+                         int64_t *to)
 {
     int64_t *slab = to ? NULL : malloc(H5_SLAB * sizeof(*slab));
 
@@ -308,7 +321,8 @@ static void append_slabs(struct h5_reader *r, const struct h5_set *set, const ch
 }
 
 /* An unsigned column may hold what no int64 can. */
-static void check_sign(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t n, const int64_t *to)
+static void check_sign(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t n,
+                       const int64_t *to)
 {
     AUTO_TYPE type = H5Dget_type(set->id);
 
@@ -392,10 +406,11 @@ struct text *h5_get__texts(struct h5_reader *r, hid_t in, const char *name, uint
     return r->code ? NULL : list;
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * --------------------------------------------------------------------------------------------------- */
 
-static void get_integers(struct h5_reader *r, hid_t group, const struct record_field *field, size_t width, uint64_t n,
-                         char *first)
+static void get_integers(struct h5_reader *r, hid_t group, const struct record_field *field, size_t width,
+                         uint64_t n, char *first)
 {
     struct h5_set set;
     int64_t *slab;
@@ -423,8 +438,8 @@ static void get_integers(struct h5_reader *r, hid_t group, const struct record_f
     h5_get__close(&set);
 }
 
-static void get_text_field(struct h5_reader *r, hid_t group, const struct record_field *field, size_t width, uint64_t n,
-                           char *first)
+static void get_text_field(struct h5_reader *r, hid_t group, const struct record_field *field, size_t width,
+                           uint64_t n, char *first)
 {
     struct text *list = h5_get__texts(r, group, field->name, n, false);
 
@@ -432,7 +447,8 @@ static void get_text_field(struct h5_reader *r, hid_t group, const struct record
         *(struct text *)(first + i * width) = list[i];
 }
 
-static void get_all_fields(struct h5_reader *r, hid_t group, const struct record_table *table, uint64_t n, char *records)
+static void get_all_fields(struct h5_reader *r, hid_t group, const struct record_table *table, uint64_t n,
+                           char *records)
 {
     for (size_t i = 0; i < table->n_fields && !r->code; i++) {
         const struct record_field *field = &table->fields[i];

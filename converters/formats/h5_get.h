@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading pieces of an HDF5 file that nobody vouches for. Errors stick in the reader. Links are followed one name at
- * a time and only when they are hard links: no other file is opened, no cycle is walked. What a set says about its
- * size is believed only as far as the file could hold it.
+ * Reading pieces of an HDF5 file that nobody vouches for. Errors stick in the reader. Links are followed one
+ * name at a time and only when they are hard links: no other file is opened, no cycle is walked. What a set
+ * says about its size is believed only as far as the file could hold it.
  */
 #ifndef SCOPE_H5_GET_H
 #define SCOPE_H5_GET_H
@@ -16,8 +16,8 @@ struct h5_reader {
     int code;
     hid_t file;
     bool structure_only; /* the calls themselves are not read (h5_guard.h) */
-    uint64_t n_calls;  /* elements of the columns in /events */
-    uint32_t *regions; /* id in the file → index in the profile */
+    uint64_t n_calls;    /* elements of the columns in /events */
+    uint32_t *regions;   /* id in the file → index in the profile */
     uint64_t n_regions;
     char place[160]; /* the group being read, for messages */
 };
@@ -30,7 +30,8 @@ struct h5_set {
 };
 
 /* The first error: "<file>: <place>/<name>: <what>". */
-void h5_get__fail(struct h5_reader *r, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void h5_get__fail(struct h5_reader *r, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void h5_get__no_memory(struct h5_reader *r);
 void *h5_get__alloc(struct h5_reader *r, uint64_t n, size_t width); /* in the profile's arena, cleared */
 
@@ -46,8 +47,8 @@ typedef void (*h5_link)(struct h5_reader *r, hid_t in, const char *name, void *a
 void h5_get__links(struct h5_reader *r, hid_t in, h5_link callback, void *arg);
 
 /* n integers from `at` on; those that no int64 can hold are an error, or with `wrap` come as their bits. */
-void h5_get__slab(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at, uint64_t n, bool wrap,
-                  int64_t *to);
+void h5_get__slab(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at, uint64_t n,
+                  bool wrap, int64_t *to);
 /* A list of n integers appended to a column. */
 void h5_get__append(struct h5_reader *r, hid_t in, const char *name, uint64_t n, struct column *to);
 /* A set of n integers, doubles or texts in the arena; NULL where it is absent (an error when required). */
@@ -57,7 +58,8 @@ struct text *h5_get__texts(struct h5_reader *r, hid_t in, const char *name, uint
 /* The number of elements of a one-dimensional set. */
 bool h5_get__length(struct h5_reader *r, hid_t in, const char *name, uint64_t *ret);
 
-/* All fields of a table into records in the arena. n: as many as the field `count` has. NULL: no such group. */
+/* All fields of a table into records in the arena. n: as many as the field `count` has. NULL: no such group.
+ */
 void *h5_get__fields(struct h5_reader *r, hid_t group, const struct record_table *table, uint64_t n);
 void *h5_get__table(struct h5_reader *r, hid_t in, const struct record_table *table, uint32_t *ret_n);
 /* The same into a column of records, slab by slab. */
@@ -68,10 +70,12 @@ int64_t h5_get__int_attribute(struct h5_reader *r, hid_t in, const char *name, i
 double h5_get__float_attribute(struct h5_reader *r, hid_t in, const char *name, double missing);
 struct text h5_get__text_attribute(struct h5_reader *r, hid_t in, const char *name); /* {NULL, 0}: absent */
 struct text *h5_get__list_attribute(struct h5_reader *r, hid_t in, const char *name, uint32_t *ret_n);
-/* A name: its exact bytes where they stand beside it (attribute `bytes`), else the attribute, else `otherwise`. */
+/* A name: its exact bytes where they stand beside it (attribute `bytes`), else the attribute, else
+ * `otherwise`. */
 struct text h5_get__name_attribute(struct h5_reader *r, hid_t in, const char *name, const char *bytes,
                                    const char *otherwise);
-/* All attributes as metadata, except those that `skip` names; only those that begin with `prefix` (may be NULL). */
+/* All attributes as metadata, except those that `skip` names; only those that begin with `prefix` (may be
+ * NULL). */
 void h5_get__metas(struct h5_reader *r, hid_t in, const char *skip, const char *prefix, struct meta **list,
                    uint32_t *n);
 

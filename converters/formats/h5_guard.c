@@ -55,10 +55,11 @@ static _Noreturn void run_child(const struct input *in,
     _exit(0);
 }
 
-int h5_guard__try(const struct input *in, int (*read)(const struct input *in, struct profile *p, struct err *err),
-                  struct err *err)
+int h5_guard__try(const struct input *in,
+                  int (*read)(const struct input *in, struct profile *p, struct err *err), struct err *err)
 {
-    struct verdict *verdict = mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct verdict *verdict =
+        mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status = 0, code;
     pid_t child;
 

@@ -19,8 +19,8 @@ void h5_put__fail(struct h5_writer *w, const char *what)
         return;
     h5__reason(reason, sizeof(reason));
     /* HDF5 hides errno in its text. */
-    w->code = err__set(w->err, strstr(reason, "No space left") ? ENOSPC : EIO, "%s: cannot be written (%s): %s", w->path,
-                       what, reason);
+    w->code = err__set(w->err, strstr(reason, "No space left") ? ENOSPC : EIO,
+                       "%s: cannot be written (%s): %s", w->path, what, reason);
 }
 
 void h5_put__no_memory(struct h5_writer *w)
@@ -144,8 +144,8 @@ static const char **pointers(struct h5_writer *w, uint64_t n, const struct text 
     return list;
 }
 
-static void put_text_field(struct h5_writer *w, hid_t in, const char *name, uint64_t n, const struct text *first,
-                           size_t stride)
+static void put_text_field(struct h5_writer *w, hid_t in, const char *name, uint64_t n,
+                           const struct text *first, size_t stride)
 {
     const char **list = pointers(w, n, first, stride);
 
@@ -172,7 +172,8 @@ void h5_put__bytes(struct h5_writer *w, hid_t in, const char *name, uint64_t n, 
         h5_put__column(w, in, name, w->bytes_type, n, sizeof(*list), list);
 }
 
-void h5_put__field(struct h5_writer *w, hid_t in, const char *name, uint64_t n, const int64_t *first, size_t stride)
+void h5_put__field(struct h5_writer *w, hid_t in, const char *name, uint64_t n, const int64_t *first,
+                   size_t stride)
 {
     int64_t *list = h5_put__alloc(w, n, sizeof(*list));
 
@@ -183,12 +184,12 @@ void h5_put__field(struct h5_writer *w, hid_t in, const char *name, uint64_t n, 
 }
 
 /* Slab by slab: a table may be long (samples). */
-static void put_integers(struct h5_writer *w, hid_t in, const struct record_field *field, size_t width, uint64_t n,
-                         const char *first)
+static void put_integers(struct h5_writer *w, hid_t in, const struct record_field *field, size_t width,
+                         uint64_t n, const char *first)
 {
     hid_t type = field->kind == RECORD_I64   ? H5T_NATIVE_INT64
                  : field->kind == RECORD_I32 ? H5T_NATIVE_INT32
-                                              : H5T_NATIVE_INT8;
+                                             : H5T_NATIVE_INT8;
     uint64_t part = n < H5_SLAB ? n : H5_SLAB;
     int64_t *slab = w->code ? NULL : malloc((part + 1) * sizeof(*slab));
     AUTO_SET set = h5_put__create(w, in, field->name, type, n, H5Tget_size(type));
@@ -204,7 +205,8 @@ static void put_integers(struct h5_writer *w, hid_t in, const struct record_fiel
     free(slab);
 }
 
-void h5_put__fields(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n, const void *records)
+void h5_put__fields(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n,
+                    const void *records)
 {
     for (size_t i = 0; i < table->n_fields; i++) {
         const struct record_field *field = &table->fields[i];
@@ -219,7 +221,8 @@ void h5_put__fields(struct h5_writer *w, hid_t in, const struct record_table *ta
     }
 }
 
-void h5_put__table(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n, const void *records)
+void h5_put__table(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n,
+                   const void *records)
 {
     AUTO_GROUP group = h5_put__group(w, in, table->name);
 
@@ -244,9 +247,11 @@ void h5_put__matrix(struct h5_writer *w, hid_t in, const char *name, uint64_t ro
         h5_put__fail(w, name);
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------------- */
+/* ---- attributes
+ * ---------------------------------------------------------------------------------------------- */
 
-static void put_attribute(struct h5_writer *w, hid_t in, const char *name, hid_t type, hid_t space, const void *data)
+static void put_attribute(struct h5_writer *w, hid_t in, const char *name, hid_t type, hid_t space,
+                          const void *data)
 {
     if (w->code)
         return;
@@ -288,7 +293,8 @@ void h5_put__text_attribute(struct h5_writer *w, hid_t in, const char *name, str
     put_scalar(w, in, name, w->text_type, &bytes);
 }
 
-void h5_put__list_attribute(struct h5_writer *w, hid_t in, const char *name, uint32_t n, const struct text *list)
+void h5_put__list_attribute(struct h5_writer *w, hid_t in, const char *name, uint32_t n,
+                            const struct text *list)
 {
     const char **texts = pointers(w, n, list, sizeof(*list));
     hsize_t size = n;

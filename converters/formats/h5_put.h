@@ -45,15 +45,19 @@ void h5_put__matrix(struct h5_writer *w, hid_t in, const char *name, uint64_t ro
                     const double *data);
 
 /* One field of n records that lie `stride` bytes apart, as a set of int64. */
-void h5_put__field(struct h5_writer *w, hid_t in, const char *name, uint64_t n, const int64_t *first, size_t stride);
+void h5_put__field(struct h5_writer *w, hid_t in, const char *name, uint64_t n, const int64_t *first,
+                   size_t stride);
 /* All fields of n records of a table, and a group with them. */
-void h5_put__fields(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n, const void *records);
-void h5_put__table(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n, const void *records);
+void h5_put__fields(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n,
+                    const void *records);
+void h5_put__table(struct h5_writer *w, hid_t in, const struct record_table *table, uint64_t n,
+                   const void *records);
 
 void h5_put__int_attribute(struct h5_writer *w, hid_t in, const char *name, int64_t value);
 void h5_put__float_attribute(struct h5_writer *w, hid_t in, const char *name, double value);
 void h5_put__text_attribute(struct h5_writer *w, hid_t in, const char *name, struct text text);
-void h5_put__list_attribute(struct h5_writer *w, hid_t in, const char *name, uint32_t n, const struct text *list);
+void h5_put__list_attribute(struct h5_writer *w, hid_t in, const char *name, uint32_t n,
+                            const struct text *list);
 /* The bytes of a text that is not UTF-8, beside the attribute that shows it. */
 void h5_put__bytes_attribute(struct h5_writer *w, hid_t in, const char *name, struct text text);
 

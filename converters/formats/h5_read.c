@@ -19,7 +19,8 @@ bool h5__match(const struct input *in)
     if (in->size >= sizeof(signature) && !memcmp(in->head, signature, sizeof(signature)))
         return true;
     for (uint64_t at = 512; at + sizeof(bytes) <= in->size; at *= 2) {
-        if (pread(in->fd, bytes, sizeof(bytes), (off_t)at) == sizeof(bytes) && !memcmp(bytes, signature, sizeof(bytes)))
+        if (pread(in->fd, bytes, sizeof(bytes), (off_t)at) == sizeof(bytes) &&
+            !memcmp(bytes, signature, sizeof(bytes)))
             return true;
     }
     return false;
@@ -40,8 +41,10 @@ static void open_file(struct h5_reader *r)
     if (r->file >= 0)
         return;
     h5__reason(reason, sizeof(reason));
-    r->code = err__set(r->err, EINVAL, "%s: is no readable HDF5 file (%s); a run that was cut off while writing leaves such a file",
-                       r->in->path, reason);
+    r->code =
+        err__set(r->err, EINVAL,
+                 "%s: is no readable HDF5 file (%s); a run that was cut off while writing leaves such a file",
+                 r->in->path, reason);
 }
 
 struct rank_search {
@@ -66,7 +69,8 @@ static int64_t read_schema(struct h5_reader *r)
     if (r->code)
         return 0;
     if (schema < 1 || schema > H5_SCHEMA) {
-        h5_get__fail(r, "scope_profiler_schema", "version %lld; versions 1 to %d can be read%s", (long long)schema, H5_SCHEMA,
+        h5_get__fail(r, "scope_profiler_schema", "version %lld; versions 1 to %d can be read%s",
+                     (long long)schema, H5_SCHEMA,
                      schema > H5_SCHEMA ? " (a newer scope-report may read it)" : "");
         return 0;
     }

@@ -14,7 +14,8 @@ struct index {
     struct text *files, *texts, *tags, *metadata;
 };
 
-/* ---- names ---------------------------------------------------------------------------------------------------- */
+/* ---- names
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void read_names(struct h5_reader *r)
 {
@@ -42,7 +43,8 @@ static void read_names(struct h5_reader *r)
     r->place[0] = '\0';
 }
 
-/* ---- the index ------------------------------------------------------------------------------------------------ */
+/* ---- the index
+ * ------------------------------------------------------------------------------------------------ */
 
 static void read_index(struct h5_reader *r, hid_t group, struct index *x)
 {
@@ -75,7 +77,8 @@ static struct row *add_row(struct h5_reader *r, const struct index *x, uint64_t 
         return NULL;
     }
     if (x->ranks[i] < 0 || x->ranks[i] > INT32_MAX) {
-        h5_get__fail(r, "ranks", "row %llu has the impossible rank %lld", (unsigned long long)i, (long long)x->ranks[i]);
+        h5_get__fail(r, "ranks", "row %llu has the impossible rank %lld", (unsigned long long)i,
+                     (long long)x->ranks[i]);
         return NULL;
     }
     rank = profile__rank(r->p, (int32_t)x->ranks[i]);
@@ -97,7 +100,8 @@ static struct text unless_empty(struct text text)
 }
 
 /* A JSON list, made strict (NaN becomes null). calls: it has one object for each, or nothing. */
-static struct text check_list(struct h5_reader *r, const char *name, uint64_t i, struct text text, int64_t calls)
+static struct text check_list(struct h5_reader *r, const char *name, uint64_t i, struct text text,
+                              int64_t calls)
 {
     struct text strict = {0};
     char what[160];
@@ -113,9 +117,11 @@ static void fill_row(struct h5_reader *r, const struct index *x, uint64_t i, str
 {
     int64_t offset = x->offsets[i], count = x->counts[i];
 
-    if (offset < 0 || count < 0 || (uint64_t)count > r->n_calls || (uint64_t)offset > r->n_calls - (uint64_t)count) {
-        h5_get__fail(r, "event_offsets", "row %llu takes %lld calls from %lld on, of %llu", (unsigned long long)i,
-                     (long long)count, (long long)offset, (unsigned long long)r->n_calls);
+    if (offset < 0 || count < 0 || (uint64_t)count > r->n_calls ||
+        (uint64_t)offset > r->n_calls - (uint64_t)count) {
+        h5_get__fail(r, "event_offsets", "row %llu takes %lld calls from %lld on, of %llu",
+                     (unsigned long long)i, (long long)count, (long long)offset,
+                     (unsigned long long)r->n_calls);
         return;
     }
     row->offset = (uint64_t)offset;
@@ -170,7 +176,8 @@ static uint64_t *order_rows(struct h5_reader *r, uint64_t *ret_n, uint64_t *ret_
     return r->code ? NULL : copy;
 }
 
-/* ---- the calls ------------------------------------------------------------------------------------------------ */
+/* ---- the calls
+ * ------------------------------------------------------------------------------------------------ */
 
 static bool any_gpu(const struct profile *p, const struct row *row)
 {
@@ -216,7 +223,8 @@ static void decode(struct profile *p, const struct row *row)
 
 static void check_calls(struct h5_reader *r, const struct row *row)
 {
-    const int64_t *start = column_i64(&r->p->start) + row->offset, *end = column_i64(&r->p->end) + row->offset;
+    const int64_t *start = column_i64(&r->p->start) + row->offset,
+                  *end = column_i64(&r->p->end) + row->offset;
 
     for (uint64_t i = 0; i < row->count; i++) {
         if (end[i] >= start[i])
@@ -254,7 +262,8 @@ static void close_gaps(struct profile *p, const uint64_t *order, uint64_t n)
         p->extra[k].n = p->extra[k].n ? to : 0;
 }
 
-static void read_calls(struct h5_reader *r, hid_t group, bool deltas, const uint64_t *order, uint64_t n, uint64_t all)
+static void read_calls(struct h5_reader *r, hid_t group, bool deltas, const uint64_t *order, uint64_t n,
+                       uint64_t all)
 {
     struct profile *p = r->p;
 
@@ -306,7 +315,8 @@ void h5_get__columnar(struct h5_reader *r)
     r->place[0] = '\0';
 }
 
-/* ---- sums without calls --------------------------------------------------------------------------------------- */
+/* ---- sums without calls
+ * --------------------------------------------------------------------------------------- */
 
 void h5_get__aggregate(struct h5_reader *r)
 {

@@ -31,7 +31,8 @@ static void check_samples(struct h5_reader *r, const struct rank *rank)
         if (known_region(r, samples[i].region) &&
             (samples[i].module < 0 || (uint32_t)samples[i].module < rank->n_modules))
             continue;
-        h5_get__fail(r, "samples", "sample %llu names a region or module that is not there", (unsigned long long)i);
+        h5_get__fail(r, "samples", "sample %llu names a region or module that is not there",
+                     (unsigned long long)i);
         return;
     }
 }

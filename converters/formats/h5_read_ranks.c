@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- threads and tasks ---------------------------------------------------------------------------------------- */
+/* ---- threads and tasks
+ * ---------------------------------------------------------------------------------------- */
 
 static struct rank *rank_of(struct h5_reader *r, int64_t number)
 {
@@ -53,7 +54,8 @@ void h5_get__lanes(struct h5_reader *r)
     read_lanes(r, &record_tasks, false);
 }
 
-/* ---- counters ------------------------------------------------------------------------------------------------- */
+/* ---- counters
+ * ------------------------------------------------------------------------------------------------- */
 
 static void read_perf_region(struct h5_reader *r, hid_t group, const char *name, struct rank *rank)
 {
@@ -119,10 +121,12 @@ static void read_perf(struct h5_reader *r, hid_t in, struct rank *rank)
     free(walk);
 }
 
-/* ---- LIKWID --------------------------------------------------------------------------------------------------- */
+/* ---- LIKWID
+ * --------------------------------------------------------------------------------------------------- */
 
 /* names × threads; a set without elements stands for zeros when there are no threads or no names. */
-static double *read_matrix(struct h5_reader *r, hid_t group, const char *name, uint64_t rows, uint64_t columns)
+static double *read_matrix(struct h5_reader *r, hid_t group, const char *name, uint64_t rows,
+                           uint64_t columns)
 {
     return h5_get__doubles(r, group, name, rows * columns, rows && columns);
 }
@@ -151,7 +155,8 @@ static void on_likwid(struct h5_reader *r, hid_t in, const char *name, void *arg
     h5_get__length(r, group, "cpus", &cpus);
     h5_get__length(r, group, "times", &threads);
     if (threads > UINT32_MAX || (cpus && cpus != threads))
-        h5_get__fail(r, name, "has %llu cpus and %llu times", (unsigned long long)cpus, (unsigned long long)threads);
+        h5_get__fail(r, name, "has %llu cpus and %llu times", (unsigned long long)cpus,
+                     (unsigned long long)threads);
     region->n_threads = (uint32_t)threads;
     region->n_cpus = (uint32_t)cpus;
     region->cpus = h5_get__i64s(r, group, "cpus", cpus, true, false);
@@ -173,7 +178,8 @@ static void read_likwid(struct h5_reader *r, hid_t in, struct rank *rank)
     h5_get__links(r, regions, on_likwid, rank);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------- */
+/* ---- lines
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void on_lines(struct h5_reader *r, hid_t in, const char *name, void *arg)
 {
@@ -206,7 +212,8 @@ static void on_lines(struct h5_reader *r, hid_t in, const char *name, void *arg)
     lines->times = h5_get__doubles(r, group, "times", n, true);
 }
 
-/* ---- schema 1 ------------------------------------------------------------------------------------------------- */
+/* ---- schema 1
+ * ------------------------------------------------------------------------------------------------- */
 
 static void read_schema1_columns(struct h5_reader *r, hid_t group, struct row *row)
 {
@@ -286,7 +293,8 @@ static void on_schema1_region(struct h5_reader *r, hid_t in, const char *name, v
     read_schema1_columns(r, group, row);
 }
 
-/* ---- groups of a rank ----------------------------------------------------------------------------------------- */
+/* ---- groups of a rank
+ * ----------------------------------------------------------------------------------------- */
 
 struct rank_numbers {
     bool schema1;

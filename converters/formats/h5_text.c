@@ -19,15 +19,16 @@ static void keep(struct h5_reader *r, const char *name, const void *bytes, size_
         h5_get__no_memory(r);
 }
 
-static bool read_part(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at, uint64_t n,
-                      hid_t type, void *to)
+static bool read_part(struct h5_reader *r, const struct h5_set *set, const char *name, uint64_t at,
+                      uint64_t n, hid_t type, void *to)
 {
     hsize_t start = at, count = n;
     char reason[160];
     AUTO_SPACE file = H5Dget_space(set->id);
     AUTO_SPACE memory = H5Screate_simple(1, &count, NULL);
 
-    if (file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, &start, NULL, &count, NULL) >= 0 &&
+    if (file >= 0 && memory >= 0 &&
+        H5Sselect_hyperslab(file, H5S_SELECT_SET, &start, NULL, &count, NULL) >= 0 &&
         H5Dread(set->id, type, memory, file, H5P_DEFAULT, to) >= 0)
         return true;
     h5__reason(reason, sizeof(reason));
@@ -98,7 +99,8 @@ static size_t fixed_length(const char *s, size_t width, H5T_str_t pad)
     return n;
 }
 
-static void read_fixed(struct h5_reader *r, const struct h5_set *set, const char *name, hid_t type, struct text *to)
+static void read_fixed(struct h5_reader *r, const struct h5_set *set, const char *name, hid_t type,
+                       struct text *to)
 {
     size_t width = H5Tget_size(type);
     uint64_t step = PART_BYTES / width ? PART_BYTES / width : 1;

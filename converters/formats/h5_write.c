@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * HDF5 profiles of schema 3: the regions' names once, a row per rank and region, and the calls of all rows one behind
- * the other in columns, which are written slab by slab: memory does not grow with the calls.
+ * HDF5 profiles of schema 3: the regions' names once, a row per rank and region, and the calls of all rows
+ * one behind the other in columns, which are written slab by slab: memory does not grow with the calls.
  */
 #include "converters/names.h"
 #include "formats/formats.h"
@@ -41,7 +41,8 @@ static void choose_rows(struct h5_writer *w)
     w->compress = w->n_calls >= COMPRESS_CALLS;
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------- */
+/* ---- names
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void put_names(struct h5_writer *w)
 {
@@ -66,7 +67,8 @@ static void put_names(struct h5_writer *w)
         h5_put__bytes(w, group, "name_bytes", w->p->n_regions, bytes, sizeof(*bytes));
 }
 
-/* ---- the index ------------------------------------------------------------------------------------------------ */
+/* ---- the index
+ * ------------------------------------------------------------------------------------------------ */
 
 static void put_u32s(struct h5_writer *w, hid_t in, const char *name, bool ranks)
 {
@@ -95,7 +97,8 @@ static void put_ranges(struct h5_writer *w, hid_t in, uint64_t n)
 static void put_sources(struct h5_writer *w, hid_t in, uint64_t n)
 {
     struct text *files = h5_put__alloc(w, n, sizeof(*files)), *texts = h5_put__alloc(w, n, sizeof(*texts));
-    struct text *tags = h5_put__alloc(w, n, sizeof(*tags)), *metadata = h5_put__alloc(w, n, sizeof(*metadata));
+    struct text *tags = h5_put__alloc(w, n, sizeof(*tags)),
+                *metadata = h5_put__alloc(w, n, sizeof(*metadata));
     int64_t *lines = h5_put__alloc(w, n, sizeof(*lines));
     const struct text no_list = {"[]", 2};
     bool has_metadata = false;
@@ -220,10 +223,12 @@ static void put_aggregate_index(struct h5_writer *w)
     for (uint64_t i = 0; i < w->n_rows && list; i++)
         list[i] = row_at(w, i)->aggregate;
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields) && list; i++)
-        h5_put__field(w, group, fields[i].name, w->n_rows, (int64_t *)((char *)list + fields[i].offset), sizeof(*list));
+        h5_put__field(w, group, fields[i].name, w->n_rows, (int64_t *)((char *)list + fields[i].offset),
+                      sizeof(*list));
 }
 
-/* ---- the calls ------------------------------------------------------------------------------------------------ */
+/* ---- the calls
+ * ------------------------------------------------------------------------------------------------ */
 
 /* One column of all rows on its way to the file: rows fill a slab, full slabs are written. */
 struct stream {
@@ -243,8 +248,8 @@ static void flush_slab(struct stream *s)
         s->w->options->progress(s->w->options->progress_arg, s->w->done, s->w->all);
 }
 
-typedef void (*fill_slab)(const struct profile *p, const struct row *row, uint64_t from, uint64_t n, int column,
-                          int64_t *to);
+typedef void (*fill_slab)(const struct profile *p, const struct row *row, uint64_t from, uint64_t n,
+                          int column, int64_t *to);
 
 static void fill_start(const struct profile *p, const struct row *row, uint64_t from, uint64_t n, int column,
                        int64_t *to)
@@ -256,8 +261,8 @@ static void fill_start(const struct profile *p, const struct row *row, uint64_t 
         to[i] = (int64_t)((uint64_t)start[from] - (from ? (uint64_t)start[from - 1] : 0));
 }
 
-static void fill_duration(const struct profile *p, const struct row *row, uint64_t from, uint64_t n, int column,
-                          int64_t *to)
+static void fill_duration(const struct profile *p, const struct row *row, uint64_t from, uint64_t n,
+                          int column, int64_t *to)
 {
     const int64_t *start = column_i64(&p->start) + row->offset + from;
     const int64_t *end = column_i64(&p->end) + row->offset + from;
@@ -278,10 +283,12 @@ static void fill_extra(const struct profile *p, const struct row *row, uint64_t 
         to[i] = call_column__fill((enum call_column)column);
 }
 
-static void put_events(struct h5_writer *w, hid_t in, const char *name, bool bytes, fill_slab fill, int column)
+static void put_events(struct h5_writer *w, hid_t in, const char *name, bool bytes, fill_slab fill,
+                       int column)
 {
     struct stream s = {.w = w};
-    AUTO_SET set = h5_put__create(w, in, name, bytes ? H5T_NATIVE_UINT8 : H5T_NATIVE_INT64, w->n_calls, bytes ? 1 : 8);
+    AUTO_SET set =
+        h5_put__create(w, in, name, bytes ? H5T_NATIVE_UINT8 : H5T_NATIVE_INT64, w->n_calls, bytes ? 1 : 8);
 
     s.set = set;
     s.slab = w->code ? NULL : malloc(H5_SLAB * sizeof(*s.slab));
@@ -338,8 +345,8 @@ static bool on_every_rank(struct h5_writer *w, enum call_column column)
 }
 
 /*
- * Which optional columns the file gets. Ids of calls only where every rank has some: the reference takes a rank of
- * ids filled with -1 for a single call.
+ * Which optional columns the file gets. Ids of calls only where every rank has some: the reference takes a
+ * rank of ids filled with -1 for a single call.
  */
 static bool wanted(struct h5_writer *w, enum call_column column)
 {
@@ -356,7 +363,8 @@ static bool wanted(struct h5_writer *w, enum call_column column)
     if (on_every_rank(w, column))
         return true;
     if (column == COLUMN_CALL_ID)
-        write_options__say(w->options, "call ids are left out: not every rank has them, and a .h5 has them for all or none");
+        write_options__say(
+            w->options, "call ids are left out: not every rank has them, and a .h5 has them for all or none");
     return false;
 }
 
@@ -384,7 +392,8 @@ static void put_calls(struct h5_writer *w)
     }
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------- */
+/* ---- the file
+ * ------------------------------------------------------------------------------------------------- */
 
 static void put_all(struct h5_writer *w)
 {
@@ -437,7 +446,8 @@ static void finish(struct h5_writer *w)
     arena__free(w->scratch);
 }
 
-static int write_h5(const struct profile *p, const char *path, const struct write_options *options, struct err *err)
+static int write_h5(const struct profile *p, const char *path, const struct write_options *options,
+                    struct err *err)
 {
     struct h5_writer w = {
         .p = p, .options = options, .path = path, .err = err, .file = -1, .text_type = -1, .bytes_type = -1};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* HDF5 profiles: /scope_bpf, what we know of a run and the reference has no place for. It does not look there. */
+/* HDF5 profiles: /scope_bpf, what we know of a run and the reference has no place for. It does not look
+ * there. */
 #include "h5_put.h"
 
 #include <stdio.h>

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- metadata ------------------------------------------------------------------------------------------------- */
+/* ---- metadata
+ * ------------------------------------------------------------------------------------------------- */
 
 static void put_meta(struct h5_writer *w, hid_t in, const struct meta *meta)
 {
@@ -43,15 +44,18 @@ void h5_put__our_metadata(struct h5_writer *w, hid_t in)
     put_metas(w, in, w->p->meta, w->p->n_meta, true);
 }
 
-/* ---- threads and tasks: one table each, all ranks ----------------------------------------------------------- */
+/* ---- threads and tasks: one table each, all ranks
+ * ----------------------------------------------------------- */
 
 struct lanes {
     const struct record_table *table;
     size_t array, count; /* within struct rank */
 };
 
-static const struct lanes thread_lanes = {&record_threads, offsetof(struct rank, threads), offsetof(struct rank, n_threads)};
-static const struct lanes task_lanes = {&record_tasks, offsetof(struct rank, tasks), offsetof(struct rank, n_tasks)};
+static const struct lanes thread_lanes = {&record_threads, offsetof(struct rank, threads),
+                                          offsetof(struct rank, n_threads)};
+static const struct lanes task_lanes = {&record_tasks, offsetof(struct rank, tasks),
+                                        offsetof(struct rank, n_tasks)};
 
 static uint32_t lanes_of(const struct lanes *lanes, const struct rank *rank)
 {
@@ -104,11 +108,12 @@ void h5_put__lanes(struct h5_writer *w)
     put_lanes(w, &task_lanes);
 }
 
-/* ---- groups of a rank ----------------------------------------------------------------------------------------- */
+/* ---- groups of a rank
+ * ----------------------------------------------------------------------------------------- */
 
 /*
- * Names of groups made from names of regions: a slash would make groups within groups, "" and "." are no names.
- * All different; the exact name stands in an attribute.
+ * Names of groups made from names of regions: a slash would make groups within groups, "" and "." are no
+ * names. All different; the exact name stands in an attribute.
  */
 static struct text *link_names(struct h5_writer *w, const struct text *first, size_t stride, uint32_t n)
 {
@@ -151,7 +156,8 @@ static void put_perf(struct h5_writer *w, hid_t in, const struct rank *rank)
     }
 }
 
-static void put_likwid_region(struct h5_writer *w, hid_t in, const char *name, const struct likwid_region *region)
+static void put_likwid_region(struct h5_writer *w, hid_t in, const char *name,
+                              const struct likwid_region *region)
 {
     uint32_t threads = region->n_threads;
     AUTO_GROUP group = h5_put__group(w, in, name);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values --------------------------------------------------------------------------------------------------- */
+/* ---- values
+ * --------------------------------------------------------------------------------------------------- */
 
 bool json_get__is(const struct json_text *key, const char *name)
 {
@@ -120,7 +121,8 @@ int64_t *json_get__i64s(struct json_reader *r, uint32_t *ret_n)
     if (json_get__null(r) || !json_in__enter(&r->j, '['))
         return NULL;
     while (json_in__next(&r->j)) {
-        int64_t v = json_in__i64(&r->j), *to = r->j.code ? NULL : profile__append(r->p, &list, ret_n, sizeof(*to));
+        int64_t v = json_in__i64(&r->j),
+                *to = r->j.code ? NULL : profile__append(r->p, &list, ret_n, sizeof(*to));
 
         if (to)
             *to = v;
@@ -161,7 +163,8 @@ double *json_get__doubles(struct json_reader *r, uint32_t *ret_n)
     return list;
 }
 
-/* ---- metadata ------------------------------------------------------------------------------------------------- */
+/* ---- metadata
+ * ------------------------------------------------------------------------------------------------- */
 
 /* Elements of a list that are no texts are kept as their JSON. */
 static void read_meta_list(struct json_reader *r, struct meta *meta)
@@ -242,7 +245,8 @@ void json_get__metas(struct json_reader *r, struct meta **list, uint32_t *n)
     }
 }
 
-/* ---- records -------------------------------------------------------------------------------------------------- */
+/* ---- records
+ * -------------------------------------------------------------------------------------------------- */
 
 static void read_integer(struct json_reader *r, const struct record_field *field, char *at)
 {
@@ -319,7 +323,8 @@ void json_get__per_rank(struct json_reader *r, void (*read)(struct json_reader *
         long long number = strtoll(r->key.s, &end, 10);
         int64_t rank;
 
-        if (!r->key.len || *end || number < 0 || number > INT32_MAX || r->key.s[0] < '0' || r->key.s[0] > '9') {
+        if (!r->key.len || *end || number < 0 || number > INT32_MAX || r->key.s[0] < '0' ||
+            r->key.s[0] > '9') {
             json_in__fail(&r->j, "'%.40s' is no rank", r->key.s);
             return;
         }
@@ -351,7 +356,8 @@ void json_get__tasks(struct json_reader *r, uint32_t rank)
     r->p->ranks[rank].n_tasks = n;
 }
 
-/* ---- counters and lines --------------------------------------------------------------------------------------- */
+/* ---- counters and lines
+ * --------------------------------------------------------------------------------------- */
 
 struct likwid_counts {
     uint32_t times, call_counts, events, metrics;
@@ -403,7 +409,8 @@ static void read_likwid_region(struct json_reader *r, struct likwid_region *regi
         read_likwid_member(r, region, &n);
     region->n_threads = n.times;
     if (n.call_counts != n.times || (region->n_cpus && region->n_cpus != n.times) ||
-        n.events != (uint64_t)region->n_events * n.times || n.metrics != (uint64_t)region->n_metrics * n.times)
+        n.events != (uint64_t)region->n_events * n.times ||
+        n.metrics != (uint64_t)region->n_metrics * n.times)
         json_in__fail(&r->j, "LIKWID results of different lengths");
 }
 
@@ -418,7 +425,9 @@ void json_get__likwid(struct json_reader *r, uint32_t rank)
         read_likwid_region(r, &region);
         if (!region.tag.s)
             region.tag = key;
-        to = r->j.code ? NULL : profile__append(r->p, &r->p->ranks[rank].likwid, &r->p->ranks[rank].n_likwid, sizeof(*to));
+        to = r->j.code
+                 ? NULL
+                 : profile__append(r->p, &r->p->ranks[rank].likwid, &r->p->ranks[rank].n_likwid, sizeof(*to));
         if (to)
             *to = region;
         else
@@ -472,7 +481,9 @@ void json_get__lines(struct json_reader *r, uint32_t rank)
             json_in__fail(&r->j, "a line profile with columns of different lengths");
         lines.n = n[0];
         lines.has_source = lines.source.s && lines.source_first_lineno >= 0;
-        to = r->j.code ? NULL : profile__append(r->p, &r->p->ranks[rank].lines, &r->p->ranks[rank].n_lines, sizeof(*to));
+        to = r->j.code
+                 ? NULL
+                 : profile__append(r->p, &r->p->ranks[rank].lines, &r->p->ranks[rank].n_lines, sizeof(*to));
         if (to)
             *to = lines;
         else
@@ -512,7 +523,9 @@ void json_get__perf(struct json_reader *r, uint32_t rank)
         struct perf_region perf = {0}, *to;
 
         read_perf_region(r, &perf);
-        to = r->j.code ? NULL : profile__append(r->p, &r->p->ranks[rank].perf, &r->p->ranks[rank].n_perf, sizeof(*to));
+        to = r->j.code
+                 ? NULL
+                 : profile__append(r->p, &r->p->ranks[rank].perf, &r->p->ranks[rank].n_perf, sizeof(*to));
         if (to)
             *to = perf;
         else
@@ -520,7 +533,8 @@ void json_get__perf(struct json_reader *r, uint32_t rank)
     }
 }
 
-/* ---- scope_bpf ------------------------------------------------------------------------------------------------ */
+/* ---- scope_bpf
+ * ------------------------------------------------------------------------------------------------ */
 
 static void read_region_name(struct json_reader *r)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * JSON profiles: the document and its rows. Members may come in any order, so the numbers of a row go into the columns
- * as they come, and whether they belong together is seen at the row's end.
+ * JSON profiles: the document and its rows. Members may come in any order, so the numbers of a row go into
+ * the columns as they come, and whether they belong together is seen at the row's end.
  */
 #include "json_get.h"
 #include "json_profile.h"
@@ -23,7 +23,8 @@ bool json__match(const struct input *in)
     return at < sizeof(in->head) && (in->head[at] == '{' || in->head[at] == '[');
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * ----------------------------------------------------------------------------------------------------- */
 
 struct row_reader {
     uint64_t base;
@@ -59,8 +60,10 @@ static void read_aggregate(struct json_reader *r, struct aggregate *a)
         const char *key;
         size_t offset;
     } fields[] = {
-        {"count", offsetof(struct aggregate, count)},       {"total", offsetof(struct aggregate, total_ns)},
-        {"minimum", offsetof(struct aggregate, min_ns)},    {"maximum", offsetof(struct aggregate, max_ns)},
+        {"count", offsetof(struct aggregate, count)},
+        {"total", offsetof(struct aggregate, total_ns)},
+        {"minimum", offsetof(struct aggregate, min_ns)},
+        {"maximum", offsetof(struct aggregate, max_ns)},
         {"exclusive", offsetof(struct aggregate, exclusive_ns)},
     };
     size_t n = sizeof(fields) / sizeof(*fields), seen = 0;
@@ -214,7 +217,8 @@ static void settle_columns(struct json_reader *r, struct row_reader *row)
                       (unsigned long long)(p->end.n - row->base));
     for (int i = 0; i < N_CALL_COLUMNS && !r->j.code; i++) {
         if (row->has >> i & 1 && p->extra[i].n != p->start.n)
-            json_in__fail(&r->j, "a row with %llu starts and a column of another length", (unsigned long long)count);
+            json_in__fail(&r->j, "a row with %llu starts and a column of another length",
+                          (unsigned long long)count);
         else if (p->extra[i].n && profile__use_column(p, (enum call_column)i))
             json_get__no_memory(r);
     }
@@ -245,8 +249,8 @@ static void add_row(struct json_reader *r, struct row_reader *row, uint64_t meta
         return;
     row->row.count = r->p->start.n - row->base;
     if (metadata && metadata != row->row.count)
-        json_in__fail(&r->j, "a row with %llu calls and metadata for %llu", (unsigned long long)row->row.count,
-                      (unsigned long long)metadata);
+        json_in__fail(&r->j, "a row with %llu calls and metadata for %llu",
+                      (unsigned long long)row->row.count, (unsigned long long)metadata);
     if (row->row.aggregate.present && row->row.count)
         json_in__fail(&r->j, "a row with calls and an aggregate");
     if (profile__find_row(r->p, (uint32_t)row->region, (uint32_t)row->rank))
@@ -299,7 +303,8 @@ static void read_rows(struct json_reader *r)
     r->p->aggregate = sums && !calls;
 }
 
-/* ---- the document --------------------------------------------------------------------------------------------- */
+/* ---- the document
+ * --------------------------------------------------------------------------------------------- */
 
 static void read_format(struct json_reader *r)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * JSON profiles, as the reference reads them. What is ours stands under keys that it ignores: "name_hex", "flags",
- * "perf_events", "scope_bpf".
+ * JSON profiles, as the reference reads them. What is ours stands under keys that it ignores: "name_hex",
+ * "flags", "perf_events", "scope_bpf".
  */
 #include "converters/json_out.h"
 #include "converters/names.h"
@@ -14,8 +14,12 @@
 #include <string.h>
 
 const struct json_column json_columns[] = {
-    {COLUMN_GPU_NS, "gpu_durations_ns"}, {COLUMN_CALL_ID, "call_ids"}, {COLUMN_PARENT_ID, "parent_ids"},
-    {COLUMN_THREAD_ID, "thread_ids"},    {COLUMN_TASK_ID, "task_ids"}, {COLUMN_AWAIT_NS, "await_ns"},
+    {COLUMN_GPU_NS, "gpu_durations_ns"},
+    {COLUMN_CALL_ID, "call_ids"},
+    {COLUMN_PARENT_ID, "parent_ids"},
+    {COLUMN_THREAD_ID, "thread_ids"},
+    {COLUMN_TASK_ID, "task_ids"},
+    {COLUMN_AWAIT_NS, "await_ns"},
     {COLUMN_FLAGS, "flags"},
 };
 const size_t n_json_columns = sizeof(json_columns) / sizeof(*json_columns);
@@ -35,7 +39,8 @@ static bool chosen(const struct json_writer *w, const struct rank *rank)
     return write_options__rank(w->options, rank->number);
 }
 
-/* ---- metadata ------------------------------------------------------------------------------------------------- */
+/* ---- metadata
+ * ------------------------------------------------------------------------------------------------- */
 
 static void put_meta(struct json_out *j, const struct meta *meta)
 {
@@ -74,9 +79,11 @@ static int64_t num_ranks(const struct json_writer *w)
     return n;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * ----------------------------------------------------------------------------------------------------- */
 
-static void put_column(struct json_writer *w, const char *key, const struct column *column, const struct row *row)
+static void put_column(struct json_writer *w, const char *key, const struct column *column,
+                       const struct row *row)
 {
     const int64_t *values = column_i64(column) + row->offset;
 
@@ -167,7 +174,9 @@ static void count_work(struct json_writer *w)
     for (uint64_t i = 0; i < w->p->n_rows; i++) {
         const struct row *row = &w->p->rows[i];
 
-        w->all += chosen(w, &w->p->ranks[row->rank]) ? row->count * (2 + (unsigned)__builtin_popcount(row->has)) : 0;
+        w->all += chosen(w, &w->p->ranks[row->rank])
+                      ? row->count * (2 + (unsigned)__builtin_popcount(row->has))
+                      : 0;
     }
 }
 
@@ -184,7 +193,8 @@ static void put_rows(struct json_writer *w)
     json_out__close(&w->j, ']');
 }
 
-/* ---- records -------------------------------------------------------------------------------------------------- */
+/* ---- records
+ * -------------------------------------------------------------------------------------------------- */
 
 static void put_field(struct json_writer *w, const struct record_field *field, const char *at)
 {
@@ -219,13 +229,15 @@ static void put_field(struct json_writer *w, const struct record_field *field, c
     }
 }
 
-static void put_records(struct json_writer *w, const struct record_table *table, uint64_t n, const void *records)
+static void put_records(struct json_writer *w, const struct record_table *table, uint64_t n,
+                        const void *records)
 {
     json_out__open(&w->j, '[');
     for (uint64_t i = 0; i < n; i++) {
         json_out__open(&w->j, '{');
         for (size_t k = 0; k < table->n_fields; k++)
-            put_field(w, &table->fields[k], (const char *)records + i * table->width + table->fields[k].offset);
+            put_field(w, &table->fields[k],
+                      (const char *)records + i * table->width + table->fields[k].offset);
         json_out__close(&w->j, '}');
     }
     json_out__close(&w->j, ']');
@@ -234,7 +246,8 @@ static void put_records(struct json_writer *w, const struct record_table *table,
 typedef void (*put_of_rank)(struct json_writer *w, const struct rank *rank);
 
 /* {"<rank>": …} for the ranks that have it; nothing where none has. */
-static void per_rank(struct json_writer *w, const char *key, bool (*has)(const struct rank *), put_of_rank put)
+static void per_rank(struct json_writer *w, const char *key, bool (*has)(const struct rank *),
+                     put_of_rank put)
 {
     bool opened = false;
 
@@ -274,7 +287,8 @@ static void put_tasks(struct json_writer *w, const struct rank *rank)
     put_records(w, &record_tasks, rank->n_tasks, rank->tasks);
 }
 
-/* ---- counters and lines --------------------------------------------------------------------------------------- */
+/* ---- counters and lines
+ * --------------------------------------------------------------------------------------- */
 
 static void put_strings(struct json_out *j, const char *key, const struct text *list, uint32_t n)
 {
@@ -302,7 +316,8 @@ static void put_doubles(struct json_out *j, const double *list, uint64_t n)
     json_out__close(j, ']');
 }
 
-static void put_matrix(struct json_out *j, const char *key, const double *list, uint64_t rows, uint64_t columns)
+static void put_matrix(struct json_out *j, const char *key, const double *list, uint64_t rows,
+                       uint64_t columns)
 {
     json_out__key(j, key);
     json_out__open(j, '[');
@@ -431,7 +446,8 @@ static void put_lines(struct json_writer *w, const struct rank *rank)
     json_out__close(j, ']');
 }
 
-/* ---- what is ours --------------------------------------------------------------------------------------------- */
+/* ---- what is ours
+ * --------------------------------------------------------------------------------------------- */
 
 static bool has_samples(const struct rank *rank)
 {
@@ -457,7 +473,8 @@ static void put_samples(struct json_writer *w, const struct rank *rank)
     json_out__close(j, '}');
 }
 
-static void put_table(struct json_writer *w, const struct record_table *table, uint32_t n, const void *records)
+static void put_table(struct json_writer *w, const struct record_table *table, uint32_t n,
+                      const void *records)
 {
     if (!n)
         return;
@@ -524,7 +541,8 @@ static void put_ours(struct json_writer *w)
     json_out__close(&w->j, '}');
 }
 
-/* ---- the document --------------------------------------------------------------------------------------------- */
+/* ---- the document
+ * --------------------------------------------------------------------------------------------- */
 
 static const char exporter[] = "scope-report@" SCOPE_BPF_VERSION;
 
@@ -553,8 +571,8 @@ static void put_document(struct json_writer *w)
     out__bytes(j->out, "\n", 1);
 }
 
-static int write_document(const struct profile *p, const char *path, bool gzip, const struct write_options *options,
-                          struct err *err)
+static int write_document(const struct profile *p, const char *path, bool gzip,
+                          const struct write_options *options, struct err *err)
 {
     struct json_writer w = {.p = p, .options = options};
     int code;
@@ -575,12 +593,14 @@ static int write_document(const struct profile *p, const char *path, bool gzip, 
     return code;
 }
 
-static int write_plain(const struct profile *p, const char *path, const struct write_options *options, struct err *err)
+static int write_plain(const struct profile *p, const char *path, const struct write_options *options,
+                       struct err *err)
 {
     return write_document(p, path, false, options, err);
 }
 
-static int write_gzip(const struct profile *p, const char *path, const struct write_options *options, struct err *err)
+static int write_gzip(const struct profile *p, const char *path, const struct write_options *options,
+                      struct err *err)
 {
     return write_document(p, path, true, options, err);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A .sps may hold region and module numbers that its own tables do not have: they count as "outside" and "unknown",
- * and go back into a .sps as they came. In the model an index below 0 is that; which number it was is kept in it:
- * -1 … -LIMIT as they are, others as INT32_MIN + number.
+ * A .sps may hold region and module numbers that its own tables do not have: they count as "outside" and
+ * "unknown", and go back into a .sps as they came. In the model an index below 0 is that; which number it was
+ * is kept in it: -1 … -LIMIT as they are, others as INT32_MIN + number.
  */
 #ifndef SCOPE_SAMPLE_INDEX_H
 #define SCOPE_SAMPLE_INDEX_H

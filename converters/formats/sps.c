@@ -11,9 +11,9 @@
 
 static const char magic[8] = {'S', 'C', 'O', 'P', 'E', 'S', 'M', 'P'};
 
-#define VERSION 1
+#define VERSION      1
 #define SAMPLE_BYTES 16
-#define MODULE_MIN 12
+#define MODULE_MIN   12
 
 static bool match(const struct input *in)
 {
@@ -63,7 +63,8 @@ static void read_modules(struct reader *r, struct profile *p, struct rank *rank)
     for (int32_t i = 0; i < n && !r->code; i++) {
         struct text path = reader__text(r, p, reader__i32(r), "the path of a module");
         uint64_t bias = (uint64_t)reader__i64(r);
-        struct module *module = r->code ? NULL : profile__append(p, &rank->modules, &rank->n_modules, sizeof(*module));
+        struct module *module =
+            r->code ? NULL : profile__append(p, &rank->modules, &rank->n_modules, sizeof(*module));
 
         if (module)
             *module = (struct module){.path = path, .bias = bias};
@@ -76,7 +77,8 @@ static void read_samples(struct reader *r, struct rank *rank, const int32_t *map
 {
     int64_t n = reader__i64(r);
 
-    if (!r->code && (n < 0 || (uint64_t)n != reader__left(r) / SAMPLE_BYTES || reader__left(r) % SAMPLE_BYTES))
+    if (!r->code &&
+        (n < 0 || (uint64_t)n != reader__left(r) / SAMPLE_BYTES || reader__left(r) % SAMPLE_BYTES))
         reader__fail(r, "%lld samples do not fill the %llu bytes that are left", (long long)n,
                      (unsigned long long)reader__left(r));
     for (int64_t i = 0; i < n && !r->code; i++) {
@@ -89,7 +91,8 @@ static void read_samples(struct reader *r, struct rank *rank, const int32_t *map
             return;
         }
         sample->region = region >= 0 && region < n_regions ? map[region] : sample_index__foreign(region);
-        sample->module = module >= 0 && (uint32_t)module < rank->n_modules ? module : sample_index__foreign(module);
+        sample->module =
+            module >= 0 && (uint32_t)module < rank->n_modules ? module : sample_index__foreign(module);
         sample->address = address;
         sample->thread = -1;
     }
@@ -103,13 +106,15 @@ static void read_file(struct reader *r, struct profile *p)
     reader__bytes(r, (char[sizeof(magic)]){0}, sizeof(magic));
     version = reader__i32(r);
     if (!r->code && version != VERSION)
-        r->code = err__set(r->err, EINVAL, "%s: sample file version %d; version 1 of this machine's byte order can be read",
+        r->code = err__set(r->err, EINVAL,
+                           "%s: sample file version %d; version 1 of this machine's byte order can be read",
                            r->in->path, version);
     number = reader__i32(r);
     hz = reader__i32(r);
     ticks = reader__i64(r);
     if (!r->code && (number < 0 || hz < 0 || ticks < 0))
-        reader__fail(r, "a negative rank, rate or number of ticks (%d, %d, %lld)", number, hz, (long long)ticks);
+        reader__fail(r, "a negative rank, rate or number of ticks (%d, %d, %lld)", number, hz,
+                     (long long)ticks);
     at = r->code ? 0 : profile__rank(p, number);
     if (at < 0)
         out_of_memory(r);
@@ -138,7 +143,8 @@ static int read_sps(const struct input *in, struct profile *p, struct err *err)
     return code;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------- */
 
 static void put_text(struct out *o, struct text text)
 {
@@ -171,7 +177,8 @@ static void put_rank(struct out *o, const struct profile *p, const struct rank *
     }
 }
 
-static int write_sps(const struct profile *p, const char *path, const struct write_options *options, struct err *err)
+static int write_sps(const struct profile *p, const char *path, const struct write_options *options,
+                     struct err *err)
 {
     int64_t rank = options && options->n_ranks == 1 ? profile__find_rank(p, options->ranks[0]) : -1;
     struct out *o;

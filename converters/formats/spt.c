@@ -36,7 +36,8 @@ static int32_t read_version(struct reader *r)
         version = swapped;
     }
     if (!known(version))
-        r->code = err__set(r->err, EINVAL, "%s: trace version %d; versions 1 and 2 can be read", r->in->path, version);
+        r->code = err__set(r->err, EINVAL, "%s: trace version %d; versions 1 and 2 can be read", r->in->path,
+                           version);
     return version;
 }
 
@@ -57,8 +58,8 @@ static void check_calls(struct reader *r, const struct profile *p, const struct 
     for (uint64_t i = row->offset; i < row->offset + row->count; i++) {
         if (end[i] < start[i]) {
             reader__fail(r, "call %llu of region '%s' ends before it starts (%lld, %lld)",
-                         (unsigned long long)(i - row->offset), p->regions[row->region].name.s, (long long)start[i],
-                         (long long)end[i]);
+                         (unsigned long long)(i - row->offset), p->regions[row->region].name.s,
+                         (long long)start[i], (long long)end[i]);
             return;
         }
     }
@@ -162,7 +163,8 @@ static int read_spt(const struct input *in, struct profile *p, struct err *err)
     return code;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------- */
 
 static void put_text(struct out *o, struct text text)
 {
@@ -204,14 +206,16 @@ static void say_losses(const struct profile *p, const struct rank *rank, const s
     }
 }
 
-static int write_spt(const struct profile *p, const char *path, const struct write_options *options, struct err *err)
+static int write_spt(const struct profile *p, const char *path, const struct write_options *options,
+                     struct err *err)
 {
     int64_t rank = options && options->n_ranks == 1 ? profile__find_rank(p, options->ranks[0]) : -1;
     struct out *o;
     int code;
 
     if (p->aggregate)
-        return err__set(err, ENOTSUP, "a .spt holds calls, and this profile has only sums of them (aggregate layout)");
+        return err__set(err, ENOTSUP,
+                        "a .spt holds calls, and this profile has only sums of them (aggregate layout)");
     if (rank < 0)
         return err__set(err, EINVAL, "a .spt holds exactly one rank");
     code = out__open(&o, path, false, err);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hostile bytes for the reader of one format. What is read must keep the model's promises, and every writer must be
- * able to write it. Each fuzz_<format>.c says which format and includes this.
+ * Hostile bytes for the reader of one format. What is read must keep the model's promises, and every writer
+ * must be able to write it. Each fuzz_<format>.c says which format and includes this.
  *
- *   clang -fsanitize=fuzzer,address,undefined … tests/fuzz/fuzz_spt.c and all of converters and usdt but their mains
- * With -DFUZZ_REPLAY there is a main (for gcc) that runs each file named on the command line once, and with
+ *   clang -fsanitize=fuzzer,address,undefined … tests/fuzz/fuzz_spt.c and all of converters and usdt but
+ * their mains With -DFUZZ_REPLAY there is a main (for gcc) that runs each file named on the command line
+ * once, and with
  * `--flips N` N times more, a little damaged. Seeds: the files of that kind in tests/kit/open/files.
  */
 #ifndef SCOPE_FUZZ_FORMAT_H
@@ -117,7 +118,8 @@ static uint64_t dice(uint64_t *state)
     return *state >> 33;
 }
 
-/* Once as it is, then with a few bytes changed or its end cut off, `flips` times; always the same for one file. */
+/* Once as it is, then with a few bytes changed or its end cut off, `flips` times; always the same for one
+ * file. */
 static void run_all(const uint8_t *bytes, size_t n, unsigned flips)
 {
     uint64_t state = n;

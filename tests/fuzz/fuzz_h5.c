@@ -7,8 +7,8 @@
 const char *__asan_default_options(void);
 const char *__lsan_default_suppressions(void);
 
-/* libhdf5 asks for as much memory as a damaged file says, and is content with a refusal; it loses a few bytes of its
- * own when it gives up. */
+/* libhdf5 asks for as much memory as a damaged file says, and is content with a refusal; it loses a few bytes
+ * of its own when it gives up. */
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";

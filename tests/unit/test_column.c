@@ -81,7 +81,8 @@ static void test_append_many(void **state)
     column__deinit(&c);
 }
 
-/* ---- sorting: records of a key and the place where they came from -------------------------------------------- */
+/* ---- sorting: records of a key and the place where they came from
+ * -------------------------------------------- */
 
 struct record {
     uint32_t key, serial;
@@ -149,9 +150,11 @@ static void test_sorted_is_left_alone(void **state)
     column__deinit(&c);
 }
 
-/* ---- the disk ------------------------------------------------------------------------------------------------- */
+/* ---- the disk
+ * ------------------------------------------------------------------------------------------------- */
 
-/* A file that may not grow stands for a full disk: the error comes when space is asked for, not at a store. */
+/* A file that may not grow stands for a full disk: the error comes when space is asked for, not at a store.
+ */
 static void test_full_disk_is_an_error(void **state)
 {
     struct rlimit old, tight = {COLUMN_SPILL_BYTES + 4096, RLIM_INFINITY};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files that nobody vouches for: cut at every byte, every byte changed, counts that no memory could hold, and HDF5's
- * ways to point elsewhere. Each is an error of one line that names the file, or a profile that keeps the model's
- * promises.
+ * Files that nobody vouches for: cut at every byte, every byte changed, counts that no memory could hold, and
+ * HDF5's ways to point elsewhere. Each is an error of one line that names the file, or a profile that keeps
+ * the model's promises.
  */
 #include "whole_profile.h"
 
@@ -24,7 +24,8 @@
 const char *__lsan_default_suppressions(void);
 const char *__asan_default_options(void);
 
-/* libhdf5 loses a few bytes of its own when it gives up a damaged file, and asks for as much memory as that says. */
+/* libhdf5 loses a few bytes of its own when it gives up a damaged file, and asks for as much memory as that
+ * says. */
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libhdf5";
@@ -207,7 +208,8 @@ static void test_gzip_bomb(void **state)
     char command[256];
 
     (void)state;
-    snprintf(command, sizeof(command), "(printf '{\"x\":\"'; head -c 300000000 /dev/zero | tr '\\0' a) | gzip -1 > %s",
+    snprintf(command, sizeof(command),
+             "(printf '{\"x\":\"'; head -c 300000000 /dev/zero | tr '\\0' a) | gzip -1 > %s",
              path_of("bomb"));
     assert_int_equal(system(command), 0);
     struct bytes b = load(path_of("bomb"));
@@ -217,7 +219,8 @@ static void test_gzip_bomb(void **state)
     unlink(path_of("bomb"));
 }
 
-/* ---- HDF5 that points elsewhere ------------------------------------------------------------------------------- */
+/* ---- HDF5 that points elsewhere
+ * ------------------------------------------------------------------------------- */
 
 typedef void (*spoil)(hid_t file);
 
@@ -364,9 +367,11 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spt),       cmocka_unit_test(test_sps),           cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_gz),   cmocka_unit_test(test_h5),            cmocka_unit_test(test_trailing),
-        cmocka_unit_test(test_gzip_bomb), cmocka_unit_test(test_h5_elsewhere),  cmocka_unit_test(test_h5_sizes),
+        cmocka_unit_test(test_spt),       cmocka_unit_test(test_sps),
+        cmocka_unit_test(test_json),      cmocka_unit_test(test_json_gz),
+        cmocka_unit_test(test_h5),        cmocka_unit_test(test_trailing),
+        cmocka_unit_test(test_gzip_bomb), cmocka_unit_test(test_h5_elsewhere),
+        cmocka_unit_test(test_h5_sizes),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -73,7 +73,8 @@ static int count_files(void)
     return n;
 }
 
-static int write_as(const char *name, const struct write_options *options, char ***files, size_t *n, struct err *err)
+static int write_as(const char *name, const struct write_options *options, char ***files, size_t *n,
+                    struct err *err)
 {
     const char *path = in_folder(name);
 
@@ -99,8 +100,10 @@ static void refused(const char *name, const char *reason)
 
 static int set_up(void **state)
 {
-    const struct made_call calls[] = {
-        {"a", 0, -1, 10, 20, -1}, {"b", 0, -1, 12, 15, -1}, {"a", 7, -1, 10, 20, -1}, {"a", 123456, -1, 1, 2, -1}};
+    const struct made_call calls[] = {{"a", 0, -1, 10, 20, -1},
+                                      {"b", 0, -1, 12, 15, -1},
+                                      {"a", 7, -1, 10, 20, -1},
+                                      {"a", 123456, -1, 1, 2, -1}};
 
     (void)state;
     strcpy(folder, "/tmp/test-format-files-XXXXXX");
@@ -298,10 +301,12 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_names_of_files),    TEST(test_mode_follows_umask), TEST(test_a_file_is_replaced),
-        TEST(test_symbolic_link),     TEST(test_hard_link),          TEST(test_fifo_and_folder),
-        TEST(test_all_ranks_or_none), TEST(test_no_such_folder),     TEST(test_full_disk),
-        TEST(test_only_regular_files_are_read), TEST(test_content_decides), TEST(test_table),
+        TEST(test_names_of_files),     TEST(test_mode_follows_umask),
+        TEST(test_a_file_is_replaced), TEST(test_symbolic_link),
+        TEST(test_hard_link),          TEST(test_fifo_and_folder),
+        TEST(test_all_ranks_or_none),  TEST(test_no_such_folder),
+        TEST(test_full_disk),          TEST(test_only_regular_files_are_read),
+        TEST(test_content_decides),    TEST(test_table),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

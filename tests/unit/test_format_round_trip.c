@@ -94,7 +94,8 @@ static void test_sps(void **state)
         assert_true(a->ticks == b->ticks && a->hz == b->hz && a->samples.n == b->samples.n);
         assert_memory_equal(a->modules[0].path.s, b->modules[0].path.s, a->modules[0].path.len);
         for (uint64_t k = 0; k < a->samples.n; k++)
-            assert_true(x[k].address == y[k].address && x[k].module == y[k].module && x[k].region == y[k].region);
+            assert_true(x[k].address == y[k].address && x[k].module == y[k].module &&
+                        x[k].region == y[k].region);
     }
     profile__destroy(q);
     profile__destroy(p);
@@ -103,7 +104,8 @@ static void test_sps(void **state)
 /* h5 → json → h5 → spt and back: each step keeps what the next can hold. */
 static void test_chain(void **state)
 {
-    struct profile *p = whole_profile(), *a = through(p, "a.h5"), *b = through(a, "b.json"), *c = through(b, "c.h5");
+    struct profile *p = whole_profile(), *a = through(p, "a.h5"), *b = through(a, "b.json"),
+                   *c = through(b, "c.h5");
 
     (void)state;
     assert_same_profile(p, c, WHOLE_ALL);
@@ -127,7 +129,8 @@ static void test_chosen_rank(void **state)
         size_t n;
 
         snprintf(path, sizeof(path), "%s/%s", folder, targets[i]);
-        assert_int_equal(format__write_files(p, format__by_suffix(path), path, &options, &files, &n, &err), 0);
+        assert_int_equal(format__write_files(p, format__by_suffix(path), path, &options, &files, &n, &err),
+                         0);
         assert_int_equal(n, 1);
         assert_int_equal(format__read_file(files[0], &q, &err), 0);
         assert_int_equal(q->n_ranks, 1);

@@ -30,7 +30,8 @@ static int parse(const char *text, size_t len, bool lenient, struct json_text *c
 static void test_documents_are_copied(void **state)
 {
     static const char *const pairs[][2] = {
-        {" { \"a\" : [ 1 , -2.5e+3 , true , false , null , { } , [ ] ] } ", "{\"a\":[1,-2.5e+3,true,false,null,{},[]]}"},
+        {" { \"a\" : [ 1 , -2.5e+3 , true , false , null , { } , [ ] ] } ",
+         "{\"a\":[1,-2.5e+3,true,false,null,{},[]]}"},
         {"\"\\u00e9\\ud83d\\ude00\\n\\\"\\/\"", "\"\xc3\xa9\xf0\x9f\x98\x80\\u000a\\\"/\""},
         {"\"\\ud800x\"", "\"\xef\xbf\xbdx\""},
         {"[[[[]]]]", "[[[[]]]]"},
@@ -52,10 +53,41 @@ static void test_documents_are_copied(void **state)
 static void test_what_is_no_json(void **state)
 {
     static const char *const bad[] = {
-        "",        " ",         "{",        "[",         "{\"a\"}",   "{\"a\":}",   "{\"a\":1,}", "[1,]",     "[,1]",
-        "[1 2]",   "{1:2}",     "nul",      "truex",     "01",        "1.",         ".5",         "+1",       "1e",
-        "--1",     "\"abc",     "\"\\x\"",  "\"\\u12\"", "\"\n\"",    "\"\xff\"",   "\"\xc0\x80\"", "[1]]",   "{}{}",
-        "NaN",     "Infinity",  "'a'",      "/*c*/1",    "[1}",       "{\"a\":1]",  "\"\\ud800\\n\"", "\xef\xbb\xbf{}",
+        "",
+        " ",
+        "{",
+        "[",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "{1:2}",
+        "nul",
+        "truex",
+        "01",
+        "1.",
+        ".5",
+        "+1",
+        "1e",
+        "--1",
+        "\"abc",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\n\"",
+        "\"\xff\"",
+        "\"\xc0\x80\"",
+        "[1]]",
+        "{}{}",
+        "NaN",
+        "Infinity",
+        "'a'",
+        "/*c*/1",
+        "[1}",
+        "{\"a\":1]",
+        "\"\\ud800\\n\"",
+        "\xef\xbb\xbf{}",
     };
 
     (void)state;
@@ -192,8 +224,9 @@ static void test_output_is_strict(void **state)
     json_out__close(&j, '}');
     assert_int_equal(out__close(j.out, NULL), 0);
     assert_true(read(fd, got, sizeof(got) - 1) > 0);
-    assert_string_equal(got, "{\"name\":\"a\\u0022\\u005c\\u000a\\u007f\\ufffd\xc3\xa9\\ufffd\\ufffd\\ufffd\","
-                             "\"numbers\":[-9223372036854775808,0.1,3.0,1e+300,null,null]}");
+    assert_string_equal(got,
+                        "{\"name\":\"a\\u0022\\u005c\\u000a\\u007f\\ufffd\xc3\xa9\\ufffd\\ufffd\\ufffd\","
+                        "\"numbers\":[-9223372036854775808,0.1,3.0,1e+300,null,null]}");
     close(fd);
     unlink(path);
 }

@@ -88,12 +88,14 @@ static void test_metadata_is_replaced_in_place(void **state)
     profile__destroy(p);
 }
 
-/* ---- merging -------------------------------------------------------------------------------------------------- */
+/* ---- merging
+ * -------------------------------------------------------------------------------------------------- */
 
 static void test_merge_puts_ranks_side_by_side(void **state)
 {
     const struct made_call first[] = {{"a", 0, -1, 10, 20, -1}, {"b", 0, -1, 12, 15, -1}};
-    const struct made_call second[] = {{"b", 3, 2, 100, 110, 1}, {"c", 3, 1, 105, 106, 0}, {"b", 3, 2, 120, 130, 0}};
+    const struct made_call second[] = {
+        {"b", 3, 2, 100, 110, 1}, {"c", 3, 1, 105, 106, 0}, {"b", 3, 2, 120, 130, 0}};
     struct profile *into = made_profile(first, 2), *from = made_profile(second, 3);
     const struct row *row;
     struct err err = {0};
@@ -105,7 +107,8 @@ static void test_merge_puts_ranks_side_by_side(void **state)
     assert_int_equal(into->n_ranks, 2);
     assert_int_equal(into->n_rows, 4);
     assert_int_equal(into->start.n, 5);
-    row = profile__find_row(into, (uint32_t)profile__region(into, "b", 1), (uint32_t)profile__find_rank(into, 3));
+    row = profile__find_row(into, (uint32_t)profile__region(into, "b", 1),
+                            (uint32_t)profile__find_rank(into, 3));
     assert_int_equal(row->count, 2);
     assert_int_equal(column_i64(&into->start)[row->offset], 100);
     assert_int_equal(column_i64(&into->end)[row->offset + 1], 130);
@@ -177,7 +180,8 @@ static void check_clocks(int64_t into_start, int64_t from_start)
     assert_int_equal(profile__merge(into, from, &err), 0);
     profile__destroy(from);
     assert_int_equal(profile__meta(into, "start_time_ns")->integer, earlier);
-    assert_int_equal(profile__meta(into, "finalize_time_ns")->integer, into_start + from_start - earlier + 10);
+    assert_int_equal(profile__meta(into, "finalize_time_ns")->integer,
+                     into_start + from_start - earlier + 10);
     assert_int_equal(into->ranks[0].threads[0].start_ns + earlier, into_start + 5);
     assert_int_equal(into->ranks[0].threads[0].end_ns + earlier, into_start + 50);
     assert_int_equal(into->ranks[1].threads[0].start_ns + earlier, from_start + 7);

@@ -12,7 +12,8 @@
 
 #define START 369123592533282
 
-/* ---- making --------------------------------------------------------------------------------------------------- */
+/* ---- making
+ * --------------------------------------------------------------------------------------------------- */
 
 static struct text text(struct profile *p, const char *s)
 {
@@ -32,19 +33,29 @@ static struct text *texts(struct profile *p, uint32_t *n, const char *a, const c
     return list;
 }
 
-#define COPY(p, n, ...)                                                                                                \
+#define COPY(p, n, ...)                                                                                      \
     memcpy(profile__alloc(p, n, sizeof((__VA_ARGS__)[0])), (__VA_ARGS__), (n) * sizeof((__VA_ARGS__)[0]))
 
 static const char *const names[] = {
-    "solve", "a/b", "..", "<x>&\"'", "esc \x1b[31m", "byte \xff\xfe", "byte \xff\xfd", "", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
-    "a\xef\xbf\xbd", "a\xc0",
+    "solve",
+    "a/b",
+    "..",
+    "<x>&\"'",
+    "esc \x1b[31m",
+    "byte \xff\xfe",
+    "byte \xff\xfd",
+    "",
+    "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
+    "a\xef\xbf\xbd",
+    "a\xc0",
 };
 #define N_NAMES (sizeof(names) / sizeof(*names))
 
 static void add_row(struct profile *p, uint32_t region, uint32_t rank, uint32_t calls)
 {
-    static const enum call_column all[] = {COLUMN_CALL_ID,  COLUMN_PARENT_ID, COLUMN_THREAD_ID, COLUMN_TASK_ID,
-                                           COLUMN_AWAIT_NS, COLUMN_GPU_NS,    COLUMN_FLAGS};
+    static const enum call_column all[] = {COLUMN_CALL_ID, COLUMN_PARENT_ID, COLUMN_THREAD_ID,
+                                           COLUMN_TASK_ID, COLUMN_AWAIT_NS,  COLUMN_GPU_NS,
+                                           COLUMN_FLAGS};
     struct row *row = profile__add_row(p, region, rank);
     int64_t base = (int64_t)p->start.n;
     char tags[64];
@@ -103,7 +114,8 @@ static void add_counters(struct profile *p, struct rank *rank)
     likwid->metric_names = texts(p, &likwid->n_metrics, "M", "N");
     likwid->events = COPY(p, 4, (double[]){1, 2, 3, 4});
     likwid->metrics = COPY(p, 4, (double[]){0.5, NAN, 1e300, -2});
-    *lines = (struct line_profile){.region = text(p, "solve"), .filename = text(p, "f.py"), .unit = 1e-6, .n = 2};
+    *lines =
+        (struct line_profile){.region = text(p, "solve"), .filename = text(p, "f.py"), .unit = 1e-6, .n = 2};
     lines->function = text(p, "f");
     lines->source = text(p, "def f():\n  pass\n");
     lines->has_source = true;
@@ -119,12 +131,14 @@ static void add_samples(struct profile *p, struct rank *rank)
 {
     struct module *module = profile__append(p, &rank->modules, &rank->n_modules, sizeof(*module));
 
-    *module = (struct module){text(p, "/bin/\xff"), profile__text(p, "\x01\x00\xfe", 3), 0x400000, 0x401000, 0x500000};
+    *module = (struct module){text(p, "/bin/\xff"), profile__text(p, "\x01\x00\xfe", 3), 0x400000, 0x401000,
+                              0x500000};
     for (int i = 0; i < 5; i++) {
         struct sample *sample = column__append(&rank->samples);
 
         assert_non_null(sample);
-        *sample = (struct sample){START + i, 0x401000 + (uint64_t)i, i - 1, i % 2 - 1, i % 3 - 1, (uint32_t)i % 2};
+        *sample =
+            (struct sample){START + i, 0x401000 + (uint64_t)i, i - 1, i % 2 - 1, i % 3 - 1, (uint32_t)i % 2};
     }
     rank->ticks = 9;
     rank->hz = 997;
@@ -143,13 +157,31 @@ static void add_run(struct profile *p)
 
     *loss = (struct loss){text(p, "ring full"), 4711, 0, 1, 99, true};
     *note = (struct run_note){1, 2, 4711, text(p, "a library was attached late")};
-    *process = (struct process_row){1, 0, 4711, 2, 1, 1, 0, text(p, "OMPI_COMM_WORLD_RANK"), text(p, "/bin/heat"),
-                                    text(p, "heat -n 3"), text(p, "heat"), START, START + 9, 256, 5, 6, 7};
+    *process = (struct process_row){1,
+                                    0,
+                                    4711,
+                                    2,
+                                    1,
+                                    1,
+                                    0,
+                                    text(p, "OMPI_COMM_WORLD_RANK"),
+                                    text(p, "/bin/heat"),
+                                    text(p, "heat -n 3"),
+                                    text(p, "heat"),
+                                    START,
+                                    START + 9,
+                                    256,
+                                    5,
+                                    6,
+                                    7};
     p->how_ended = text(p, "command ended");
     profile__set_meta_int(p, "start_time_ns", START);
     profile__set_meta_int(p, "big", INT64_MAX);
     profile__set_meta_float(p, "ratio", 0.1);
-    profile__set_meta_text(p, "label", "gr\xc3\xb6\xc3\x9f" "e", 7);
+    profile__set_meta_text(p, "label",
+                           "gr\xc3\xb6\xc3\x9f"
+                           "e",
+                           7);
     profile__set_meta_text(p, "empty", "", 0);
     profile__set_meta_int(p, "scope.pair_cost_ns", 431);
     list = profile__add_meta(p, "modules", 7, META_LIST);
@@ -177,7 +209,8 @@ struct profile *whole_profile(void)
     return p;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------ */
+/* ---- comparing
+ * ------------------------------------------------------------------------------------------------ */
 
 static void same_text(struct text a, struct text b)
 {
@@ -225,7 +258,8 @@ static const struct row *same_place(const struct profile *a, const struct row *r
     return other;
 }
 
-static void same_extras(const struct profile *a, const struct row *x, const struct profile *b, const struct row *y)
+static void same_extras(const struct profile *a, const struct row *x, const struct profile *b,
+                        const struct row *y)
 {
     same_text(x->source_text, y->source_text);
     same_text(x->tags, y->tags);
@@ -290,7 +324,8 @@ static void same_lanes(const struct rank *a, const struct rank *b)
     for (uint32_t i = 0; i < a->n_tasks; i++) {
         const struct task_row *x = &a->tasks[i], *y = &b->tasks[i];
 
-        assert_true(x->index == y->index && x->thread_index == y->thread_index && x->created_ns == y->created_ns);
+        assert_true(x->index == y->index && x->thread_index == y->thread_index &&
+                    x->created_ns == y->created_ns);
         assert_true(x->done_ns == y->done_ns && x->steps == y->steps && x->running_ns == y->running_ns);
         assert_true(x->suspended_ns == y->suspended_ns);
         same_text(x->kind, y->kind);
@@ -337,7 +372,8 @@ static void same_counters(const struct rank *a, const struct rank *b)
         same_text(x->filename, y->filename);
         same_text(x->function, y->function);
         same_text(x->source, y->source);
-        assert_true(x->has_source == y->has_source && x->first_lineno == y->first_lineno && x->unit == y->unit);
+        assert_true(x->has_source == y->has_source && x->first_lineno == y->first_lineno &&
+                    x->unit == y->unit);
         assert_true(x->source_first_lineno == y->source_first_lineno && x->n == y->n);
         same_i64s(x->line_numbers, y->line_numbers, x->n);
         same_i64s(x->hits, y->hits, x->n);
@@ -345,7 +381,8 @@ static void same_counters(const struct rank *a, const struct rank *b)
     }
 }
 
-static void same_samples(const struct profile *a, const struct rank *x, const struct profile *b, const struct rank *y)
+static void same_samples(const struct profile *a, const struct rank *x, const struct profile *b,
+                         const struct rank *y)
 {
     const struct sample *s = x->samples.data, *t = y->samples.data;
 
@@ -386,10 +423,12 @@ static void same_run(const struct profile *a, const struct profile *b)
     for (uint32_t i = 0; i < a->n_processes; i++) {
         const struct process_row *x = &a->processes[i], *y = &b->processes[i];
 
-        assert_true(x->image == y->image && x->from == y->from && x->pid == y->pid && x->inner_pid == y->inner_pid);
+        assert_true(x->image == y->image && x->from == y->from && x->pid == y->pid &&
+                    x->inner_pid == y->inner_pid);
         assert_true(x->parent_pid == y->parent_pid && x->exec_number == y->exec_number && x->rank == y->rank);
         assert_true(x->start_ns == y->start_ns && x->end_ns == y->end_ns && x->status == y->status);
-        assert_true(x->calls == y->calls && x->samples == y->samples && x->samples_outside == y->samples_outside);
+        assert_true(x->calls == y->calls && x->samples == y->samples &&
+                    x->samples_outside == y->samples_outside);
         same_text(x->rank_source, y->rank_source);
         same_text(x->path, y->path);
         same_text(x->command, y->command);
