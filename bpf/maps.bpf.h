@@ -15,6 +15,7 @@
 
 #define TASK_COMM_LEN SB_COMM_LEN
 #define SIGSTOP 19
+#define PF_KTHREAD 0x00200000
 
 /*
  * An open call. 24 bytes and 512 of them: with its head a thread's state fits into one 16-KiB object of the kernel.
@@ -133,6 +134,7 @@ const volatile sb_u32 ring_bytes __weak = 4096;  /* of one hot ring */
 const volatile sb_u32 quiet_scope_ends __weak = 0; /* regions are filtered: an address of nobody is no surprise */
 
 const volatile sb_u32 track_all __weak = 0; /* -a: every process is recorded, nobody is stopped */
+const volatile sb_u32 own_pid __weak = 0;   /* the collector: it and its helpers are never recorded with -a */
 const volatile sb_u32 filter_uid __weak = 0xffffffff;
 const volatile sb_u64 filter_cgroup __weak = 0; /* id of a cgroup v2 folder, 0 none … */
 const volatile sb_u32 filter_cgroup_level __weak = 0; /* … and how deep it lies below the root */

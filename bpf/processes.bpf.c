@@ -50,8 +50,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     struct sb_tracked *t, next = {};
     struct sb_process *r;
 
-    if (child_pid == pid)
-        return 0; /* a thread */
+    if (child_pid == pid || child->flags & PF_KTHREAD)
+        return 0; /* a thread, or one of the kernel */
     t = bpf_map_lookup_elem(&tracked, &pid);
     if (t ? !(t->flags & SB_TRACK_FOLLOW) : !track_all || !passes_filters(parent))
         return 0;

@@ -16,8 +16,6 @@ static __always_inline bool in_kernel(struct bpf_perf_event_data *ctx)
 #define USER_IP(regs) ((regs)->pc)
 #endif
 
-#define PF_KTHREAD 0x00200000
-
 SEC("perf_event")
 int sample_tick(struct bpf_perf_event_data *ctx)
 {

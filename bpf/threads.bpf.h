@@ -53,9 +53,11 @@ static __always_inline struct sb_process *reserve_process(struct task_struct *ta
     return r;
 }
 
-/* Whether -a's filters let the current process through. */
+/* Whether -a's filters let the current process through; the collector, recorder and guardian never. */
 static __always_inline bool passes_filters(struct task_struct *task)
 {
+    if ((u32)task->tgid == own_pid || (u32)task->group_leader->real_parent->tgid == own_pid)
+        return false;
     if (filter_uid != 0xffffffff && task->real_cred->uid.val != filter_uid)
         return false;
     return !filter_cgroup || bpf_get_current_ancestor_cgroup_id(filter_cgroup_level) == filter_cgroup;

@@ -170,6 +170,7 @@ int images__read(struct images *im, struct profile *p, struct capture_in *in)
     got.command = read_command(p, in);
     read_environment(&got, in);
     got.comm = capture_text(p, in, LONGEST_PATH);
+    got.filtered = capture_in__more(in) && capture_get_u(in);
     if (in->bad || !plausible(&got))
         return -EBADMSG;
     if (!got.path.s || !got.command.s || !got.comm.s)
@@ -241,6 +242,21 @@ uint32_t images__at_time(const struct images *im, int64_t pid, int64_t time)
     if (low < im->by_pid.n && images__at(im, order[low])->pid == pid)
         return order[low];
     return IMAGE_NONE;
+}
+
+bool images__is_filtered(const struct images *im, uint32_t i)
+{
+    return i != IMAGE_NONE && images__at(im, i)->filtered;
+}
+
+void images__forget_filtered(const struct images *im, struct profile *p)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < p->n_processes; i++)
+        if (!images__is_filtered(im, i))
+            p->processes[kept++] = p->processes[i];
+    p->n_processes = kept;
 }
 
 /* Folders may name a person or a job: minimal detail keeps the last part of the path only. */

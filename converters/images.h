@@ -15,6 +15,7 @@ struct image {
     uint64_t id, from; /* as in the capture */
     enum capture_image_how how;
     bool known; /* false: only other blocks name it */
+    bool filtered; /* --filter-comm leaves it out */
     int64_t pid, inner_pid, parent_pid, exec_number;
     int64_t process_start, time; /* monotonic */
     int64_t end, status;         /* -1 unknown */
@@ -55,6 +56,11 @@ int images__index(struct images *im);
 /* The image that ran in the process at that time: the last one begun before, else the first; or IMAGE_NONE.
  */
 uint32_t images__at_time(const struct images *im, int64_t pid, int64_t time);
+
+/* The image that must not be seen; false for IMAGE_NONE. */
+bool images__is_filtered(const struct images *im, uint32_t i);
+/* Takes the rows of those away again, when all that counts by index is done. */
+void images__forget_filtered(const struct images *im, struct profile *p);
 
 /* One process_row per image; ranks and their sources are added by ranks__name_processes(). */
 int images__fill_rows(const struct images *im, struct profile *p, bool full_detail);

@@ -139,6 +139,8 @@ static void tell_image(const struct lane *lane, struct image *image)
 {
     int64_t own = lane->min_start;
 
+    if (image->filtered)
+        return;
     /* An end alone in a forked lane may close what its parent had open above the limit: no region of its own.
      */
     if (!lane->forked && lane->first_unmatched < own)

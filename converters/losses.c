@@ -187,6 +187,16 @@ static int32_t rank_of(const struct loss_entry *e, const struct lanes *lanes, co
     return image == IMAGE_NONE ? -1 : ranks__of_image(ranks, im, image);
 }
 
+/* A loss in a program that --filter-comm leaves out. */
+static bool is_filtered(const struct loss_entry *e, const struct lanes *lanes, const struct images *im)
+{
+    uint32_t lane = e->lane ? lanes__find(lanes, e->lane) : LANE_NONE;
+
+    if (lane != LANE_NONE)
+        return images__is_filtered(im, lanes__at(lanes, lane)->image);
+    return e->pid && images__is_filtered(im, images__at_time(im, e->pid, INT64_MAX));
+}
+
 static int fill_one(const struct loss_entry *e, int32_t rank, const struct region_table *regions,
                     struct profile *p)
 {
@@ -236,7 +246,7 @@ int losses__fill(struct losses *l, struct lanes *lanes, const struct images *im,
                 break;
             else
                 add_count(&sum.count, entry_at(l, next)->count);
-        if (region_table__hidden(regions, sum.region))
+        if (region_table__hidden(regions, sum.region) || is_filtered(&sum, lanes, im))
             continue;
         if (cause_of(sum.cause).what != OTHER) {
             code = fill_one(&sum, rank, regions, p);

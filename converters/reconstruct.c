@@ -263,7 +263,8 @@ static int assign_ranks(struct rebuild *b, struct err *err)
     for (uint64_t i = 0; !code && i < b->lanes.list.n; i++) {
         struct lane *lane = lanes__at(&b->lanes, i);
 
-        lane->rank = ranks__of_image(&b->ranks, &b->images, lane->image);
+        if (!images__is_filtered(&b->images, lane->image))
+            lane->rank = ranks__of_image(&b->ranks, &b->images, lane->image);
     }
     if (!code)
         code = lanes__fill_threads(&b->lanes, &b->images, b->p, origin);
@@ -433,6 +434,7 @@ static void refresh_counts(struct rebuild *b)
         b->p->processes[i].samples = images__at(&b->images, i)->samples;
         b->p->processes[i].samples_outside = images__at(&b->images, i)->samples_outside;
     }
+    images__forget_filtered(&b->images, b->p);
 }
 
 static int rebuild(struct rebuild *b, struct err *err)

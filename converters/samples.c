@@ -178,6 +178,8 @@ static int take_tick(struct samples *s, const struct filling *f, const struct ti
         s->nowhere++;
         return 0;
     }
+    if (images__is_filtered(f->im, image))
+        return 0;
     images__at(f->im, image)->samples++;
     if (region < 0)
         images__at(f->im, image)->samples_outside++;

@@ -159,8 +159,11 @@ static void copy_text(struct process_text *to, const struct process_text *from)
 
 static void on_fork(struct follow *f, const struct sb_process *r)
 {
-    struct process *parent = follow__process(f, r->parent), *p = follow__new_process(f, r->pid);
+    struct process *parent = follow__process(f, r->parent), *p = follow__process(f, r->pid);
 
+    if (p && !p->dead && r->time <= p->image_time)
+        return; /* -a: it was met among those that run before this record was read */
+    p = follow__new_process(f, r->pid);
     if (!p) {
         msg__error("out of memory: process %u is not followed", r->pid);
         return;
@@ -528,17 +531,21 @@ int follow__prepare(struct follow *f, int fd, const char *path, char *const *env
                                   variable(environment, "LD_PRELOAD"), 0, err);
 }
 
-static void read_inner_pid(struct process *p)
+/* What a running process says of itself; the number of its first thread, 0 when it is gone. */
+static uint32_t read_status(struct process *p)
 {
     char path[64], line[256];
+    uint32_t leader = 0;
 
     snprintf(path, sizeof(path), "/proc/%u/status", p->pid);
     FILE *file = fopen(path, "re");
     if (!file)
-        return;
+        return 0;
     while (fgets(line, sizeof(line), file)) {
         const char *last = strrchr(line, '\t');
-        if (!strncmp(line, "NSpid:", 6) && last)
+        if (!strncmp(line, "Tgid:", 5))
+            leader = (uint32_t)strtoul(line + 5, NULL, 10);
+        else if (!strncmp(line, "NSpid:", 6) && last)
             p->inner_pid = (uint32_t)strtoul(last + 1, NULL, 10);
         else if (!strncmp(line, "PPid:", 5))
             p->parent = (uint32_t)strtoul(line + 5, NULL, 10);
@@ -546,31 +553,62 @@ static void read_inner_pid(struct process *p)
             snprintf(p->comm, sizeof(p->comm), "%.*s", (int)strcspn(line + 6, "\n"), line + 6);
     }
     fclose(file);
+    return leader;
 }
 
-int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *err)
+/* It could not be attached, or ended meanwhile: not waited for, and its number may soon be another's. */
+static void give_up(struct follow *f, struct process *p)
+{
+    programs__untrack(f->config.programs, (pid_t)p->pid);
+    p->dead = true;
+    p->died = follow__now();
+    f->totals.processes--;
+}
+
+static int attach_running(struct follow *f, struct process *p, bool children, struct err *err)
+{
+    int r = follow__attach_maps(f, p, true, err);
+
+    return r ? r : programs__track(f->config.programs, (pid_t)p->pid, p->start_time, children ? SB_TRACK_FOLLOW : 0, err);
+}
+
+int follow__add_running(struct follow *f, pid_t pid, uint64_t start_ticks, bool children, struct err *err)
 {
     struct proc_stat stat, again;
-    if (proc_stat__read(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+    if (proc_stat__read(pid, &stat) || proc_stat__ended(&stat))
         return err__set(err, ESRCH, "no process %d: it ended, or never was (`pgrep -a NAME` finds numbers)", (int)pid);
+    if (start_ticks && start_ticks != stat.start_ticks)
+        return err__set(err, ESRCH, "process %d ended, and its number is another's now (%s)", (int)pid, stat.comm);
     struct process *p = follow__new_process(f, (uint32_t)pid);
     if (!p)
         return err__set(err, ENOMEM, "out of memory");
+    uint32_t leader = read_status(p);
+    if (leader && leader != p->pid) {
+        give_up(f, p);
+        return err__set(err, ESRCH, "%d is a thread of process %u, not a process: use -p %u", (int)pid, leader, leader);
+    }
     p->start_time = start_time(&stat);
     p->image_time = follow__now();
     p->image = ++f->next_image;
-    read_inner_pid(p);
     read_exe(p);
     process_text__read(&p->arguments, pid, "cmdline");
     process_text__read(&p->environment, pid, "environ");
     put_image(f, p, 0, CAPTURE_IMAGE_RUNNING);
-    int r = follow__attach_maps(f, p, true, err);
+    int r = attach_running(f, p, children, err);
+    /* Looked at again after it is watched: an end before that is seen here, one afterwards is told by the kernel. */
+    if (proc_stat__read(pid, &again) || again.start_ticks != stat.start_ticks || proc_stat__ended(&again))
+        r = err__set(err, ESRCH, "process %d ended while it was attached", (int)pid);
     if (r)
-        return r;
-    r = programs__track(f->config.programs, pid, p->start_time, children ? SB_TRACK_FOLLOW : 0, err);
-    if (!r && (proc_stat__read(pid, &again) || again.start_ticks != stat.start_ticks || again.state == 'Z'))
-        return err__set(err, ESRCH, "process %d ended while it was attached", (int)pid);
+        give_up(f, p);
     return r;
+}
+
+/* Not the collector, its recorder and guardian, nor threads of the kernel. */
+static bool is_anybody(pid_t pid)
+{
+    struct proc_stat stat;
+
+    return pid != getpid() && !proc_stat__read(pid, &stat) && stat.parent != getpid() && !stat.of_kernel;
 }
 
 int follow__add_everyone(struct follow *f, struct err *err)
@@ -582,9 +620,9 @@ int follow__add_everyone(struct follow *f, struct err *err)
         return err__set(err, errno, "cannot list the processes of the machine: %s", strerror(errno));
     for (struct dirent *e; (e = readdir(proc));) {
         pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (pid <= 0 || pid == getpid() || follow__process(f, (uint32_t)pid) || !filters__running(f->config.filters, pid))
+        if (pid <= 0 || !is_anybody(pid) || follow__process(f, (uint32_t)pid) || !filters__running(f->config.filters, pid))
             continue;
-        if (follow__add_running(f, pid, true, &one) && one.text[0])
+        if (follow__add_running(f, pid, 0, true, &one) && one.text[0])
             msg__trace("%s", one.text); /* it ended, or is a thread of the kernel */
     }
     closedir(proc);

@@ -43,8 +43,11 @@ int follow__add_command(struct follow *f, pid_t pid, struct err *err);
  * `environment`: the one that it will get.
  */
 int follow__prepare(struct follow *f, int fd, const char *path, char *const *environment, struct err *err);
-/* A process that runs already (-p): its mapped files, then itself. */
-int follow__add_running(struct follow *f, pid_t pid, bool children, struct err *err);
+/*
+ * A process that runs already (-p): its mapped files, then itself.  start_ticks: as proc_stat knows the process that is
+ * meant, 0 whichever has the number.  -ESRCH: it ended, even while it was attached; the line says so.
+ */
+int follow__add_running(struct follow *f, pid_t pid, uint64_t start_ticks, bool children, struct err *err);
 
 /* -a: every process that runs now and passes the filters. */
 int follow__add_everyone(struct follow *f, struct err *err);

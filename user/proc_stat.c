@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PF_KTHREAD  0x00200000  /* linux/sched.h */
 #define NS_PER_TICK 10000000ull /* USER_HZ is 100 on every architecture that we support */
 
 static ssize_t read_stat(pid_t pid, char *text, size_t size)
@@ -30,7 +31,8 @@ int proc_stat__read(pid_t pid, struct proc_stat *ret)
 {
     char text[1024];
     struct proc_stat stat = {0};
-    int parent, group, session, terminal, terminal_group;
+    int parent, group, session, terminal, terminal_group, threads;
+    unsigned flags;
 
     if (read_stat(pid, text, sizeof(text)) < 0)
         return -ESRCH;
@@ -40,14 +42,17 @@ int proc_stat__read(pid_t pid, struct proc_stat *ret)
         return -ESRCH;
     snprintf(stat.comm, sizeof(stat.comm), "%.*s", (int)(close - open - 1), open + 1);
     if (sscanf(close + 1,
-               " %c %d %d %d %d %d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64, &stat.state,
-               &parent, &group, &session, &terminal, &terminal_group, &stat.start_ticks) != 7)
+               " %c %d %d %d %d %d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %" SCNu64, &stat.state,
+               &parent, &group, &session, &terminal, &terminal_group, &flags, &threads,
+               &stat.start_ticks) != 9)
         return -ESRCH;
     stat.parent = parent;
     stat.group = group;
     stat.session = session;
     stat.terminal = terminal;
     stat.terminal_group = terminal_group;
+    stat.threads = threads;
+    stat.of_kernel = flags & PF_KTHREAD;
     *ret = stat;
     return 0;
 }

@@ -14,7 +14,15 @@ struct proc_stat {
     int terminal;         /* device number, 0 none */
     pid_t terminal_group; /* foreground group of the terminal */
     uint64_t start_ticks; /* 1/100 s of CLOCK_BOOTTIME */
+    int threads;
+    bool of_kernel;       /* a thread of the kernel */
 };
+
+/* No thread of it is left; the first one may end before the others. */
+static inline bool proc_stat__ended(const struct proc_stat *stat)
+{
+    return (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
+}
 
 int proc_stat__read(pid_t pid, struct proc_stat *ret); /* -ESRCH: gone */
 

@@ -129,6 +129,7 @@ static int load(struct programs *p, const struct programs_config *config, struct
     p->skel->rodata->ring_bytes = (uint32_t)p->ring_bytes;
     p->skel->rodata->quiet_scope_ends = config->quiet_scope_ends;
     p->skel->rodata->track_all = config->track_all;
+    p->skel->rodata->own_pid = (uint32_t)getpid();
     p->skel->rodata->filter_uid = config->filter_uid;
     p->skel->rodata->filter_cgroup = config->filter_cgroup;
     p->skel->rodata->filter_cgroup_level = config->filter_cgroup_level;
@@ -196,6 +197,13 @@ int programs__track(struct programs *p, pid_t pid, uint64_t start_time, unsigned
     if (bpf_map_update_elem(bpf_map__fd(p->skel->maps.tracked), &key, &value, BPF_ANY))
         return err__set(err, errno, "cannot watch process %d: %s", (int)pid, strerror(errno));
     return 0;
+}
+
+void programs__untrack(struct programs *p, pid_t pid)
+{
+    uint32_t key = (uint32_t)pid;
+
+    bpf_map_delete_elem(bpf_map__fd(p->skel->maps.tracked), &key);
 }
 
 void programs__untrack_all(struct programs *p)

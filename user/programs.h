@@ -39,6 +39,7 @@ int programs__watch_processes(struct programs *p, struct err *err);
 
 /* A process to be recorded; flags: enum sb_tracked_flags. */
 int programs__track(struct programs *p, pid_t pid, uint64_t start_time, unsigned flags, struct err *err);
+void programs__untrack(struct programs *p, pid_t pid);
 void programs__untrack_all(struct programs *p);
 
 /* The recording ended and no site fires any more: open calls are truncated, threads' state goes. */

@@ -134,7 +134,8 @@ int sampler__add_process(struct sampler *s, pid_t pid, bool follow, struct err *
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     DIR *dir = opendir(path);
     if (!dir)
-        return err__set(err, errno, "cannot list the threads of process %d: %s", (int)pid, strerror(errno));
+        return err__set(err, errno == ENOENT ? ESRCH : errno, "cannot list the threads of process %d: %s", (int)pid,
+                        errno == ENOENT ? "it ended" : strerror(errno));
     for (struct dirent *e; (e = readdir(dir));) {
         pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
         int one = tid > 0 ? add(s, &attr, tid, -1, err) : 0;

@@ -14,6 +14,7 @@
 #include "machine.h"
 #include "msg.h"
 #include "nothing_found.h"
+#include "proc_stat.h"
 #include "presets.h"
 #include "recorder.h"
 #include "sampler.h"
@@ -62,6 +63,7 @@ struct session {
     struct guardian *guardian;
     struct losses *losses;
     struct filters filters;
+    uint64_t *starts; /* of the processes to attach to, in the order of options->pids; 0 gone */
     struct pair_cost cost;
     uint64_t start, end, last_flush, last_losses;
     uint64_t taken; /* records, until the pass before this one */
@@ -97,13 +99,31 @@ static void on_dropped(void *arg, uint16_t type, const void *payload, size_t len
 
 /* ---- set-up, one step each --------------------------------------------------------------------------------- */
 
-static int check_pids(const struct options *options, struct err *err)
+/*
+ * Each must be there and be the caller's.  Which process that was is kept: much happens until it is attached.  One of
+ * several that is gone is told then.
+ */
+static int check_pids(struct session *s, struct err *err)
 {
+    const struct options *o = s->options;
+    struct proc_stat stat;
+    size_t there = 0;
     int r = 0;
 
-    for (size_t i = 0; !r && i < options->n_pids; i++)
-        r = identity__may_attach(options->pids[i], err);
-    return r;
+    s->starts = calloc(o->n_pids + 1, sizeof(*s->starts));
+    if (!s->starts)
+        return err__set(err, ENOMEM, "out of memory");
+    for (size_t i = 0; i < o->n_pids; i++) {
+        int gone = proc_stat__read(o->pids[i], &stat), one = identity__may_attach(o->pids[i], err);
+        if (one && one != -ESRCH)
+            return one;
+        r = one ? one : r;
+        if (!one && !gone) {
+            s->starts[i] = stat.start_ticks;
+            there++;
+        }
+    }
+    return there ? 0 : r;
 }
 
 static int start_unprivileged(struct session *s, struct err *err)
@@ -113,7 +133,7 @@ static int start_unprivileged(struct session *s, struct err *err)
 
     r = r ? r : presets__rules(s->options, &s->rules, err);
     r = r ? r : identity__create(s->options->run_as, &s->who, err);
-    r = r ? r : check_pids(s->options, err);
+    r = r ? r : check_pids(s, err);
     r = r ? r : filters__init(&s->filters, s->options, err);
     r = r ? r : recorder__start(s->options, s->who, &s->recorder, &fd, err);
     return r ? r : capture_writer__create(fd, on_dropped, s, &s->writer, err);
@@ -229,7 +249,8 @@ static int attach_processes(struct session *s, struct err *err)
 
     for (size_t i = 0; i < s->options->n_pids; i++) {
         pid_t pid = s->options->pids[i];
-        r = follow__add_running(s->follow, pid, s->options->follow, err);
+        r = s->starts[i] ? follow__add_running(s->follow, pid, s->starts[i], s->options->follow, err)
+                         : err__set(err, ESRCH, "there is no process %d", (int)pid);
         if (!r && s->sampler)
             r = sampler__add_process(s->sampler, pid, s->options->follow, err);
         if (r && r != -ESRCH)
@@ -534,6 +555,7 @@ static void tear_down(struct session *s)
     pairing__free(s->rules);
     target__destroy(s->target);
     filters__deinit(&s->filters);
+    free(s->starts);
     identity__destroy(s->who);
     signals__destroy(s->signals);
 }

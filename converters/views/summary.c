@@ -7,6 +7,7 @@
  */
 #include "converters/views/summary.h"
 
+#include "converters/views/no_regions.h"
 #include "converters/views/region_tree.h"
 #include "converters/views/table.h"
 
@@ -388,6 +389,7 @@ static void print_text(struct summary *s)
         print_losses(s);
     print_odd(s);
     print_costly(s);
+    no_regions__print(s->p, s->options->screen.utf8, s->out);
     print_notes(s);
 }
 
@@ -465,6 +467,8 @@ static void print_json(struct summary *s)
     fprintf(s->out, ",\n\"unmatched\": %" PRIu64 ", \"begun_before\": %" PRIu64 ", \"too_deep\": %" PRIu64
             ", \"lifetime_ns\": %" PRId64 ", \"pair_cost_ns\": ", unmatched, before, deep, s->stats.lifetime);
     fprintf(s->out, s->pair_cost ? "%" PRId64 : "null", s->pair_cost);
+    fputs(",\n\"no_regions\": ", s->out);
+    no_regions__json(p, s->out);
     fputs(",\n\"notes\": [", s->out);
     for (uint32_t i = 0; i < p->n_notes; i++) {
         fputs(i ? ",\n " : "\n ", s->out);
