@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# deps.sh LIST VENV REQUIREMENTS ALONE: installs the packages of LIST that are missing and makes the Python
+# deps.sh LIST [VENV REQUIREMENTS ALONE]: installs the packages of LIST that are missing and makes the Python
 # environment VENV with REQUIREMENTS, then ALONE without dependencies. Safe to call again: what is there stays.
 set -eu
-list=$1 venv=$2 requirements=$3 alone=$4
+list=$1 venv=${2-} requirements=${3-} alone=${4-}
 
 say() { printf '  %-8s %s\n' DEPS "$*"; }
 die() { printf 'make deps: %s\n' "$*" >&2; exit 1; }
@@ -58,6 +58,7 @@ make_venv() {
 wanted() { cat "$requirements" "$alone"; }
 
 install_packages
+[ -n "$venv" ] || exit 0
 if ! wanted | cmp -s - "$venv/installed.txt"; then
     make_venv
     wanted > "$venv/installed.txt"
