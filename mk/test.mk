@@ -40,7 +40,9 @@ check-kit: programs ## the conformance kit
 	@$(TESTS_RUN) kit
 check-long: all unit-programs ## what takes too long for every day (an hour)
 	@$(TESTS_RUN) long
+# Without its packages every test of it skips and says which one is missing.
 check-kernels: all ## other kernels, in QEMU
+	@mk/deps.sh mk/deps-kernels.txt || true
 	@$(TESTS_RUN) kernels
 
 # Address and undefined-behaviour sanitizers on all that runs without root: unit tests (replay among them) and the kit.
