@@ -9,6 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_SHADOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_SHADOW 1
+#endif
+#endif
+
 /* Structure is read at far more than this per second. */
 #define BYTES_PER_SECOND (16u << 20)
 #define SECONDS_LEAST    10
@@ -26,7 +34,8 @@ static void limit_child(const struct input *in)
 
     setrlimit(RLIMIT_CPU, &cpu);
     setrlimit(RLIMIT_CORE, &core);
-#ifndef __SANITIZE_ADDRESS__
+    /* The shadow memory of a sanitizer would not fit. */
+#ifndef HAS_SHADOW
     struct rlimit data = {(1ull << 30) + in->size, (1ull << 30) + in->size};
 
     setrlimit(RLIMIT_DATA, &data);

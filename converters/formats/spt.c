@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Traces (.spt): the calls of one rank, region by region. */
+#include "converters/names.h"
 #include "converters/out.h"
 #include "converters/reader.h"
 #include "formats/formats.h"
@@ -172,37 +173,98 @@ static void put_text(struct out *o, struct text text)
     out__bytes(o, text.s, text.len);
 }
 
-static void put_row(struct out *o, const struct profile *p, const struct row *row)
+/*
+ * Names as they appear: a trace is UTF-8, and the reference refuses one that is not. NULL: no memory; the names
+ * themselves where all can stand as they are.
+ */
+static struct text *shown_names(struct arena *arena, const struct profile *p,
+                                const struct write_options *options)
+{
+    uint8_t *exact = NULL;
+    struct text *names = names__shown_regions(arena, p, &exact);
+
+    for (uint32_t i = 0; names && i < p->n_regions; i++) {
+        if (exact[i])
+            continue;
+        write_options__say(
+            options, "a .spt has no place for names that are not UTF-8: bad bytes are written as U+FFFD");
+        break;
+    }
+    return names;
+}
+
+static void put_row(struct out *o, struct arena *arena, const struct text *names, const struct profile *p,
+                    const struct row *row)
 {
     bool line_fits = row->source_line >= 0 && row->source_line <= INT32_MAX;
 
-    put_text(o, p->regions[row->region].name);
-    put_text(o, row->source_file);
+    put_text(o, names[row->region]);
+    put_text(o, text__shown(arena, row->source_file));
     out__i32(o, line_fits ? (int32_t)row->source_line : -1);
     out__i64(o, (int64_t)row->count);
     out__bytes(o, column_i64(&p->start) + row->offset, row->count * sizeof(int64_t));
     out__bytes(o, column_i64(&p->end) + row->offset, row->count * sizeof(int64_t));
 }
 
-/* What a rank has and a trace has no place for. */
+/* ---- what a rank has and a trace has no place for -------------------------------------------------------- */
+
+static bool in_rank(const struct profile *p, const struct row *row, const struct rank *rank)
+{
+    return &p->ranks[row->rank] == rank;
+}
+
+/* Whether a column of the rank's calls has a value other than `usual`. */
+static bool has_other(const struct profile *p, const struct rank *rank, enum call_column column,
+                      int64_t usual)
+{
+    for (uint64_t i = rank->first_row; i < rank->end_row; i++) {
+        const struct row *row = &p->rows[i];
+        const int64_t *values = column_i64(&p->extra[column]) + row->offset;
+
+        for (uint64_t k = 0; in_rank(p, row, rank) && row__has(row, column) && k < row->count; k++) {
+            if (values[k] != usual)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int64_t first_thread(const struct profile *p, const struct rank *rank)
+{
+    for (uint64_t i = rank->first_row; i < rank->end_row; i++) {
+        const struct row *row = &p->rows[i];
+
+        if (in_rank(p, row, rank) && row->count && row__has(row, COLUMN_THREAD_ID))
+            return column_i64(&p->extra[COLUMN_THREAD_ID])[row->offset];
+    }
+    return -1;
+}
+
 static void say_losses(const struct profile *p, const struct rank *rank, const struct write_options *options)
 {
-    static const struct {
-        enum call_column column;
-        const char *what;
-    } lost[] = {
-        {COLUMN_THREAD_ID, "a .spt has no threads: calls of several threads stand in one list"},
-        {COLUMN_TASK_ID, "a .spt has no tasks"},
-        {COLUMN_GPU_NS, "a .spt has no GPU times"},
-        {COLUMN_FLAGS, "a .spt has no flags: abandoned and truncated calls look like complete ones"},
-    };
-    uint32_t has = 0;
+    if (!options || !options->say)
+        return;
+    if (has_other(p, rank, COLUMN_THREAD_ID, first_thread(p, rank)))
+        write_options__say(options, "a .spt has no threads: calls of several threads stand in one list");
+    if (has_other(p, rank, COLUMN_TASK_ID, -1))
+        write_options__say(options, "a .spt has no tasks");
+    if (has_other(p, rank, COLUMN_GPU_NS, -1))
+        write_options__say(options, "a .spt has no GPU times");
+    if (has_other(p, rank, COLUMN_FLAGS, 0))
+        write_options__say(options,
+                           "a .spt has no flags: abandoned and truncated calls look like complete ones");
+}
 
-    for (uint64_t i = rank->first_row; i < rank->end_row; i++)
-        has |= &p->ranks[p->rows[i].rank] == rank ? p->rows[i].has : 0;
-    for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++) {
-        if (has >> lost[i].column & 1)
-            write_options__say(options, lost[i].what);
+static void put_rank(struct out *o, struct arena *arena, const struct text *names, const struct profile *p,
+                     const struct rank *rank)
+{
+    out__bytes(o, magic, sizeof(magic));
+    out__i32(o, VERSION_NEWEST);
+    out__i32(o, rank->number);
+    out__i64(o, (int64_t)rank->n_rows);
+    for (uint64_t i = rank->first_row; i < rank->end_row; i++) {
+        if (in_rank(p, &p->rows[i], rank))
+            put_row(o, arena, names, p, &p->rows[i]);
     }
 }
 
@@ -210,6 +272,8 @@ static int write_spt(const struct profile *p, const char *path, const struct wri
                      struct err *err)
 {
     int64_t rank = options && options->n_ranks == 1 ? profile__find_rank(p, options->ranks[0]) : -1;
+    struct arena *arena;
+    struct text *names;
     struct out *o;
     int code;
 
@@ -218,19 +282,16 @@ static int write_spt(const struct profile *p, const char *path, const struct wri
                         "a .spt holds calls, and this profile has only sums of them (aggregate layout)");
     if (rank < 0)
         return err__set(err, EINVAL, "a .spt holds exactly one rank");
-    code = out__open(&o, path, false, err);
-    if (code)
-        return code;
-    say_losses(p, &p->ranks[rank], options);
-    out__bytes(o, magic, sizeof(magic));
-    out__i32(o, VERSION_NEWEST);
-    out__i32(o, p->ranks[rank].number);
-    out__i64(o, (int64_t)p->ranks[rank].n_rows);
-    for (uint64_t i = p->ranks[rank].first_row; i < p->ranks[rank].end_row; i++) {
-        if (p->rows[i].rank == (uint32_t)rank)
-            put_row(o, p, &p->rows[i]);
+    arena = arena__new();
+    names = arena ? shown_names(arena, p, options) : NULL;
+    code = names ? out__open(&o, path, false, err) : err__set(err, ENOMEM, "%s: not enough memory", path);
+    if (!code) {
+        say_losses(p, &p->ranks[rank], options);
+        put_rank(o, arena, names, p, &p->ranks[rank]);
+        code = out__close(o, err);
     }
-    return out__close(o, err);
+    arena__free(arena);
+    return code;
 }
 
 const struct format format_spt = {

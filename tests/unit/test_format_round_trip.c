@@ -45,9 +45,9 @@ static struct profile *through(const struct profile *p, const char *name)
     return all;
 }
 
-static void check(const char *name, unsigned parts)
+static void check(const char *name, unsigned parts, uint32_t names)
 {
-    struct profile *p = whole_profile(), *once = through(p, name), *twice = through(once, name);
+    struct profile *p = whole_profile_of(names), *once = through(p, name), *twice = through(once, name);
 
     assert_same_profile(p, once, parts);
     assert_same_profile(once, twice, parts);
@@ -59,25 +59,55 @@ static void check(const char *name, unsigned parts)
 static void test_h5(void **state)
 {
     (void)state;
-    check("p.h5", WHOLE_ALL);
+    check("p.h5", WHOLE_ALL, UINT32_MAX);
 }
 
 static void test_json(void **state)
 {
     (void)state;
-    check("p.json", WHOLE_ALL);
+    check("p.json", WHOLE_ALL, UINT32_MAX);
 }
 
 static void test_json_gz(void **state)
 {
     (void)state;
-    check("p.json.gz", WHOLE_ALL);
+    check("p.json.gz", WHOLE_ALL, UINT32_MAX);
 }
 
 static void test_spt(void **state)
 {
     (void)state;
-    check("p.spt", WHOLE_CALLS);
+    check("p.spt", WHOLE_CALLS, WHOLE_UTF8);
+}
+
+static void note(void *arg, const char *what)
+{
+    *(bool *)arg |= strstr(what, "UTF-8") != NULL;
+}
+
+/* A trace is UTF-8: names that are not are shown as such, stay apart, and it is said. */
+static void test_spt_names(void **state)
+{
+    struct profile *p = whole_profile(), *q = through(p, "n.spt");
+    bool said = false;
+    const struct write_options options = {.say = note, .say_arg = &said};
+    struct err err = {0};
+    char path[128], **files;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(q->n_rows, p->n_rows);
+    assert_int_equal(profile__region(q, "byte \xef\xbf\xbd\xef\xbf\xbd~2", 13), q->n_regions - 2);
+    snprintf(path, sizeof(path), "%s/n.spt", folder);
+    assert_int_equal(format__write_files(p, format__by_suffix(path), path, &options, &files, &n, &err), 0);
+    assert_true(said);
+    for (size_t i = 0; i < n; i++) {
+        unlink(files[i]);
+        free(files[i]);
+    }
+    free(files);
+    profile__destroy(q);
+    profile__destroy(p);
 }
 
 /* Samples: region by name, module by path; times, lanes and flags have no place in a .sps. */
@@ -248,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_json_gz),
         cmocka_unit_test(test_spt),
+        cmocka_unit_test(test_spt_names),
         cmocka_unit_test(test_sps),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_chosen_rank),

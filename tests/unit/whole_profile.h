@@ -7,6 +7,9 @@
 
 /* Two ranks, hostile names, all columns, all tables. */
 struct profile *whole_profile(void);
+/* The same with at most so many regions; the names of the first WHOLE_UTF8 are UTF-8. */
+struct profile *whole_profile_of(uint32_t n_names);
+#define WHOLE_UTF8 8
 
 /* What a target has no place for. */
 enum whole_part {
