@@ -22,7 +22,7 @@ MAX_TICKS, MAX_CHILDREN = 1 << 20, 1 << 14
 MS = 1_000_000
 KNOWN = 250 * MS  # what ended longer than this before the kill is in the capture
 GO_ON = 100 * MS
-KILLS = 50
+KILLS = int(os.environ.get("KILLS", "12"))  # fifty in killed.long.bats
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def lives(pid):
 
 def test_collector_killed(tmp_path, ticker, delays):
     random.seed(os.environ.get("SEED", "50 moments"))
-    known, lates = 0, []
+    known, gaps = 0, []
     for turn in range(KILLS):
         run = Run(tmp_path / str(turn), ticker)
         try:
@@ -154,13 +154,13 @@ def test_collector_killed(tmp_path, ticker, delays):
             killed = time.monotonic_ns()
             os.kill(run.collector.pid, signal.SIGKILL)
             late = run.check_going_on(killed, delays, begun)
-            lates += [late] if late is not None else []
+            gaps += [late] if late is not None else []
             run.wait(lambda: not any(map(lives, helpers)), 20)
         finally:
             run.end()
         known += run.check_calls(killed - KNOWN)
-    print(f"{KILLS} kills, {known} calls had to be known, processes went on after at most {max(lates) / MS:.0f} ms")
-    assert len(lates) >= KILLS // 2 and known > 1000
+    print(f"{KILLS} kills, {known} calls had to be known, processes went on after at most {max(gaps) / MS:.0f} ms")
+    assert len(gaps) >= KILLS // 2 and known > 20 * KILLS
 
 
 def test_guardian_killed(tmp_path, ticker, delays):

@@ -300,8 +300,10 @@ static void test_hwcaps_folder(void **state)
 {
     struct fixture *f = *state;
 
-    if (!has_level_2())
+    if (!has_level_2()) {
+        print_message("# skip: this CPU has no x86-64-v2 libraries\n");
         skip();
+    }
     write_program(f, (struct elf_plan){.needed = {"a.so"}});
     write_library(f, "/env/a.so");
     write_library(f, "/env/glibc-hwcaps/x86-64-v2/a.so");
@@ -328,7 +330,7 @@ static void test_cache(void **state)
     write_library(f, "/lib/libc.so.6");
     snprintf(command, sizeof(command), "/sbin/ldconfig -r %s >/dev/null 2>&1", f->root);
     if (geteuid() || system(command) || !has_level_2()) {
-        print_message("# ldconfig -r needs root\n");
+        print_message("# skip: ldconfig -r needs root, and this test an x86-64-v2 CPU\n");
         skip();
     }
     ASSERT_FILES(f, "/odd/libodd.so.1", "/odd/glibc-hwcaps/x86-64-v2/libfast.so.1", "/odd/libin.so.1",
@@ -346,8 +348,10 @@ static void test_damaged_cache(void **state)
     write_program(f, (struct elf_plan){.needed = {"liba.so.1"}});
     write_library(f, "/lib/liba.so.1");
     cache = fopen("/etc/ld.so.cache", "r");
-    if (!cache)
+    if (!cache) {
+        print_message("# skip: no /etc/ld.so.cache\n");
         skip();
+    }
     size = fread(bytes, 1, sizeof(bytes), cache);
     fclose(cache);
     for (size_t i = 0; i < 128 && i < size; i++) {

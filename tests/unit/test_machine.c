@@ -96,7 +96,7 @@ static void python(const char *expression, char *text, size_t size)
     if (pipe && !fgets(text, (int)size, pipe))
         text[0] = 0;
     if (!pipe || pclose(pipe)) {
-        print_message("no Python here\n");
+        print_message("# skip: no Python here\n");
         skip();
     }
     for (size_t n = strlen(text); n && strchr(" \n", text[n - 1]); n--)
