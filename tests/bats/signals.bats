@@ -105,11 +105,11 @@ ends_with() {
 @test "Ctrl-Z and fg under an interactive shell: all stop, all go on" {
     build_c count_signals
     "$HERE/terminal.py" 'expect:bash' "type:PS1='prompt>'' '\\n" 'expect:prompt> ' "type:$SCOPE_BPF -q -o p --format h5 -- ./count_signals 15\\n" expect:ready \
-        'type:\x1a' expect:Stopped 'type:jobs -p > pid; for i in 1 2 3 4 5 6 7 8 9; do ps -o stat= -C count_signals | grep ^T && break; sleep 0.3; done; echo shown\n' 'expect:shown' \
+        'type:\x1a' expect:Stopped 'type:jobs -p > pid; for i in 1 2 3 4 5 6 7 8 9; do ps -o stat= -C count_signals | sed s/^/state:/ | grep :T && break; sleep 0.3; done; echo shown\n' 'expect:shown' \
         'expect:shown' 'type:fg\n' 'expect:got 18' 'type:\x03' 'expect:got 2' \
         'type:\x1a' expect:Stopped 'type:kill -TERM %1; fg\n' 'expect:got 15' 'expect:prompt> ' 'type:echo is $?\n' \
         'expect:is 9' 'type:exit\n' -- bash --norc --noprofile -i >out || { cat out; false; }
-    grep -q '^T' out
+    grep -q state:T out
     [ "$(calls_of p.h5 waiting)" -ge 3 ]
 }
 
