@@ -40,7 +40,7 @@ struct thread_state {
     u32 inherited; /* the lowest frames came from the parent at fork */
     u32 overflowed; /* calls that were too deep, ever */
     u32 window, in_window; /* records written lately, see in_its_share() */
-    u32 crowded, pad;
+    u32 crowded, greedy;
     struct frame frames[SB_MAX_DEPTH];
 };
 

@@ -42,10 +42,12 @@ static __always_inline u64 hot_wakeup(void *ring, u32 seq)
 }
 
 /*
- * With -a the last half of a ring is for threads that need little: one that wrote more than SHARE records within about 8 ms
- * (two turns of the collector) leaves it to the others, and loses its own.
+ * With -a the last half of a ring is for threads that need little: one that asked for more than its share within about
+ * 8 ms (a turn of the collector) leaves it to the others and loses its own, until it has asked for less in such a time.
+ * A busy machine may keep the collector away for many of these, so a new one is no new share.
  */
-#define SHARE 256
+#define MOST_SHARE 256
+#define SHARE (ring_bytes / 512 < MOST_SHARE ? ring_bytes / 512 : MOST_SHARE) /* a 16th of its records */
 #define WINDOW_SHIFT 23
 
 static __always_inline bool in_its_share(struct thread_state *st, void *ring, u64 now)
@@ -53,10 +55,11 @@ static __always_inline bool in_its_share(struct thread_state *st, void *ring, u6
     u32 window = now >> WINDOW_SHIFT;
 
     if (st->window != window) {
+        st->greedy = window - st->window == 1 && st->in_window > SHARE;
         st->window = window;
         st->in_window = 0;
     }
-    if (++st->in_window <= SHARE)
+    if (++st->in_window <= SHARE && !st->greedy)
         return true;
     if (st->in_window % LOOK_EVERY == 1)
         st->crowded = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2;

@@ -107,7 +107,7 @@ static int open_block(struct cursor *c, struct capture_in in, uint64_t *ret_lane
     return c->in.bad ? -EBADMSG : 0;
 }
 
-int call_blocks__survey(struct call_blocks *b, struct lanes *l, struct region_table *regions,
+int call_blocks__survey(struct call_blocks *b, struct lanes *l, const struct images *im, struct region_table *regions,
                         const struct capture_block *block)
 {
     struct call_block at = {.offset = block->offset, .len = block->len};
@@ -115,6 +115,7 @@ int call_blocks__survey(struct call_blocks *b, struct lanes *l, struct region_ta
     struct cursor c;
     uint64_t id;
     int64_t lane;
+    bool filtered;
     int code = open_block(&c, block->in, &id), more = 0;
 
     if (code)
@@ -125,10 +126,11 @@ int call_blocks__survey(struct call_blocks *b, struct lanes *l, struct region_ta
     at.lane = (uint32_t)lane;
     at.base = unwrap(lanes__at(l, at.lane)->last_seq + 1, c.state.seq);
     c.seq = at.base;
+    filtered = lanes__is_filtered(l, im, id);
     while (!code && (more = next_record(&c, &r)) > 0) {
         tell_block(&at, &r);
         tell_lane(lanes__at(l, at.lane), &r, region_table__hidden(regions, r.region));
-        code = region_table__use(regions, r.region);
+        code = filtered ? 0 : region_table__use(regions, r.region);
         if (r.end > b->last_time)
             b->last_time = r.end;
     }

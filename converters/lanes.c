@@ -28,6 +28,13 @@ uint32_t lanes__find(const struct lanes *l, uint64_t id)
     return idmap__get(&l->by_id, id);
 }
 
+bool lanes__is_filtered(const struct lanes *l, const struct images *im, uint64_t id)
+{
+    uint32_t i = id ? lanes__find(l, id) : LANE_NONE;
+
+    return i != LANE_NONE && images__is_filtered(im, lanes__at(l, i)->image);
+}
+
 int64_t lanes__need(struct lanes *l, uint64_t id)
 {
     uint32_t found = lanes__find(l, id);

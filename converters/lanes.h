@@ -45,6 +45,9 @@ void lanes__deinit(struct lanes *l);
 int lanes__read(struct lanes *l, struct images *im, struct profile *p, struct capture_in *in);
 int lanes__read_end(struct lanes *l, struct profile *p, struct capture_in *in);
 
+/* Of a program that --filter-comm leaves out, as far as the blocks read so far tell; its regions stay unnamed. */
+bool lanes__is_filtered(const struct lanes *l, const struct images *im, uint64_t id);
+
 /* Index of the lane with this number, made (not known, of no image) where it is new; -ENOMEM. */
 int64_t lanes__need(struct lanes *l, uint64_t id);
 uint32_t lanes__find(const struct lanes *l, uint64_t id); /* or LANE_NONE */

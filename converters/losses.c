@@ -59,7 +59,8 @@ static int add(struct losses *l, const struct loss_entry *entry)
     return entry->count ? column__append_many(&l->list, entry, 1) : 0;
 }
 
-int losses__read(struct losses *l, struct region_table *regions, struct capture_in *in)
+int losses__read(struct losses *l, const struct lanes *lanes, const struct images *im, struct region_table *regions,
+                 struct capture_in *in)
 {
     while (capture_in__more(in)) {
         uint64_t cause = capture_get_u(in), pid = capture_get_u(in), lane = capture_get_u(in);
@@ -71,7 +72,7 @@ int losses__read(struct losses *l, struct region_table *regions, struct capture_
             return -EBADMSG;
         entry.cause = cause == NOT_THERE || cause > UINT32_MAX ? UINT32_MAX : (uint32_t)cause;
         entry.region = (uint32_t)region;
-        code = region && count ? region_table__use(regions, region) : 0;
+        code = region && count && !lanes__is_filtered(lanes, im, lane) ? region_table__use(regions, region) : 0;
         if (!code)
             code = add(l, &entry);
         if (code)

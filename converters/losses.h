@@ -23,7 +23,8 @@ void losses__init(struct losses *l);
 void losses__deinit(struct losses *l);
 
 /* A CAPTURE_LOSS payload: 0, -EBADMSG, -ENOMEM. */
-int losses__read(struct losses *l, struct region_table *regions, struct capture_in *in);
+int losses__read(struct losses *l, const struct lanes *lanes, const struct images *im, struct region_table *regions,
+                 struct capture_in *in);
 
 /*
  * After the calls were read: adds what no cause explains, fills profile.losses, and tells each rank's ticks

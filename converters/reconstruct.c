@@ -130,17 +130,17 @@ static int take_module(struct rebuild *b, struct capture_block *block)
 
 static int take_calls(struct rebuild *b, struct capture_block *block)
 {
-    return call_blocks__survey(&b->calls, &b->lanes, &b->regions, block);
+    return call_blocks__survey(&b->calls, &b->lanes, &b->images, &b->regions, block);
 }
 
 static int take_samples(struct rebuild *b, struct capture_block *block)
 {
-    return samples__survey(&b->samples, &b->regions, block);
+    return samples__survey(&b->samples, &b->lanes, &b->images, &b->regions, block);
 }
 
 static int take_loss(struct rebuild *b, struct capture_block *block)
 {
-    return losses__read(&b->losses, &b->regions, &block->in);
+    return losses__read(&b->losses, &b->lanes, &b->images, &b->regions, &block->in);
 }
 
 static int take_note(struct rebuild *b, struct capture_block *block)

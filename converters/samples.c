@@ -63,7 +63,8 @@ static int next_tick(struct cursor *c, struct tick *ret)
     return 1;
 }
 
-int samples__survey(struct samples *s, struct region_table *regions, const struct capture_block *block)
+int samples__survey(struct samples *s, const struct lanes *lanes, const struct images *im, struct region_table *regions,
+                    const struct capture_block *block)
 {
     struct place place = {.offset = block->offset, .len = block->len};
     struct cursor c = open_block(block->in);
@@ -71,7 +72,7 @@ int samples__survey(struct samples *s, struct region_table *regions, const struc
     int more, code = 0;
 
     while (!code && (more = next_tick(&c, &tick)) > 0) {
-        if (tick.region != SB_REGION_NONE)
+        if (tick.region != SB_REGION_NONE && !lanes__is_filtered(lanes, im, tick.lane))
             code = region_table__use(regions, tick.region);
         if (tick.time > s->last_time)
             s->last_time = tick.time;

@@ -126,11 +126,26 @@ static int check_pids(struct session *s, struct err *err)
     return there ? 0 : r;
 }
 
+#define FIRST_PID_NAMESPACE "pid:[4026531836]" /* PROC_PID_INIT_INO of the kernel */
+
+/* BPF speaks of processes by their numbers on the host. */
+static int check_namespace(struct err *err)
+{
+    char name[64];
+    ssize_t n = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
+
+    if (n < 0 || (name[n] = '\0', !strcmp(name, FIRST_PID_NAMESPACE)))
+        return 0;
+    return err__set(err, EINVAL, "scope-bpf runs in a pid namespace of its own, where processes have other numbers than the "
+                    "kernel tells: start the container with the host's (--pid=host)");
+}
+
 static int start_unprivileged(struct session *s, struct err *err)
 {
     int fd = -1;
-    int r = signals__create(&s->signals, err);
+    int r = check_namespace(err);
 
+    r = r ? r : signals__create(&s->signals, err);
     r = r ? r : presets__rules(s->options, &s->rules, err);
     r = r ? r : identity__create(s->options->run_as, &s->who, err);
     r = r ? r : check_pids(s, err);

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Records a truth program with the real scope-bpf and reads the result with the reference, scope-profiler."""
+import contextlib
 import json
 import os
+import signal
 import subprocess
+import textwrap
+import time
 from pathlib import Path
 
 import h5py
@@ -52,3 +56,103 @@ class Recording:
             row["truncated"] += int(((flags & TRUNCATED) != 0).sum())
             row["overlapping"] += int(((flags & OVERLAPPING) != 0).sum())
         return {name: row for name, row in out.items() if row["calls"]}
+
+
+def compile_c(folder, name, source, *flags, cc="gcc"):
+    path = folder / f"{name}.c"
+    path.write_text(textwrap.dedent(source))
+    subprocess.run([cc, "-O2", "-g", "-I", str(TOP / "include"), str(path), "-o", str(folder / name), *flags], check=True, capture_output=True)
+    return folder / name
+
+
+class Done(Recording):
+    """Files that are there already."""
+
+    def __init__(self, folder):
+        self.folder, self.prefix = Path(folder), Path(folder) / "run"
+        self.h5 = self.folder / "run.h5"
+
+
+class Watching(Recording):
+    """scope-bpf without a command (-p, -a): started, until it has attached; ended by SIGINT or by itself."""
+
+    def __init__(self, folder, options, prefix=(), timeout=30):
+        self.folder, self.prefix = Path(folder), Path(folder) / "run"
+        self.h5 = self.folder / "run.h5"
+        self.log = open(self.folder / "messages", "w+")
+        self.process = subprocess.Popen([*prefix, SCOPE_BPF, "-v", "--format", "h5", "-o", str(self.prefix), *map(str, options)],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log, cwd=folder, start_new_session=True)
+        wait_until(lambda: "attached " in self.text() or self.process.poll() is not None, timeout)
+
+    def text(self):
+        return (self.folder / "messages").read_text()
+
+    def end(self, timeout=60):
+        """Its exit status; the files are there."""
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGINT)
+        return self.wait(timeout)
+
+    def wait(self, timeout=60):
+        try:
+            self.status = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            raise
+        self.log.close()
+        self.messages = self.text()
+        return self.status
+
+
+class Paced:
+    """The truth program `paced`, waiting for go()."""
+
+    def __init__(self, calls=1000, pause=0, threads=1, children=0, prefix=(), program=APPS / "paced", **popen):
+        self.process = subprocess.Popen([*map(str, prefix), str(program), str(calls), str(pause), str(threads), str(children), "1"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **popen)
+        self.inner_pid = int(self.process.stdout.readline().split()[1])
+        self.pid = self.process.pid
+
+    def go(self):
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+
+    def finish(self, timeout=60):
+        """Its own count of calls."""
+        text, _ = self.process.communicate(timeout=timeout)
+        return json.loads(text)["regions"]["work"]["calls"]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def wait_until(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+    return value
+
+
+def processes(recording):
+    """Rows of the process table of the profile."""
+    with h5py.File(recording.h5) as f:
+        columns = {name: column[()] for name, column in f["scope_bpf/processes"].items()}
+    return [{name: value.decode() if isinstance(value, bytes) else int(value) for name, value in zip(columns, row)} for row in zip(*columns.values())]
+
+
+def calls_by_pid(recording, region="work"):
+    """pid -> calls of a region in the ranks of that process."""
+    ranks = {}
+    for row in processes(recording):
+        if row["rank"] >= 0:
+            ranks[row["rank"]] = row["pid"]
+    out = {}
+    for (name, rank), flags in recording.rows().items():
+        if name == region:
+            out[ranks[rank]] = out.get(ranks[rank], 0) + len(flags)
+    return out

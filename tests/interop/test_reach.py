@@ -5,18 +5,10 @@ import os
 import pwd
 import shutil
 import subprocess
-import textwrap
 
 import pytest
-from recording import APPS, BUILD, SCOPE_BPF, TOP, Recording
+from recording import APPS, BUILD, SCOPE_BPF, Recording, compile_c
 from scope_profiler.h5reader import read_h5
-
-
-def compile_c(folder, name, source, *flags, cc="gcc"):
-    path = folder / f"{name}.c"
-    path.write_text(textwrap.dedent(source))
-    subprocess.run([cc, "-O2", "-g", "-I", str(TOP / "include"), str(path), "-o", str(folder / name), *flags], check=True, capture_output=True)
-    return folder / name
 
 
 def calls_by_region(recording):
