@@ -10,57 +10,8 @@
 
 #define MAX_TRACKS 1024 /* of one lane: beyond, a file is nonsense rather than overlapping */
 
-/* When each region was entered first, on any rank. */
-static int64_t *first_starts(const struct profile *p)
-{
-    int64_t *first = malloc(((size_t)p->n_regions + 1) * sizeof(*first));
-
-    for (uint32_t g = 0; first && g < p->n_regions; g++)
-        first[g] = INT64_MAX;
-    for (uint64_t i = 0; first && i < p->n_rows; i++) {
-        const struct row *row = &p->rows[i];
-        const int64_t *start = column_i64(&p->start) + row->offset;
-
-        for (uint64_t k = 0; k < row->count; k++)
-            first[row->region] = start[k] < first[row->region] ? start[k] : first[row->region];
-    }
-    return first;
-}
-
-struct row_order {
-    const struct profile *p;
-    const int64_t *first;
-};
-
-static int compare_rows(const void *a, const void *b, void *arg)
-{
-    const struct row_order *o = arg;
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    int64_t m = o->first[o->p->rows[x].region], n = o->first[o->p->rows[y].region];
-
-    if (m != n)
-        return m < n ? -1 : 1;
-    return x < y ? -1 : 1;
-}
-
-/* Of calls with the same interval the one of the region that was entered first is outside, as the reference has it. */
-static int order_rows(struct rank_rows *r, const struct profile *p)
-{
-    int64_t *first = first_starts(p);
-    struct row_order order = {p, first};
-
-    for (uint32_t k = 0; first && k < p->n_ranks; k++)
-        qsort_r(r->rows + r->first[k], r->first[k + 1] - r->first[k], sizeof(*r->rows), compare_rows, &order);
-    if (!first)
-        return -ENOMEM;
-    free(first);
-    return 0;
-}
-
 int rank_rows__init(struct rank_rows *r, const struct profile *p)
 {
-    int rc;
-
     r->rows = calloc(p->n_rows + 1, sizeof(*r->rows));
     r->first = calloc((size_t)p->n_ranks + 3, sizeof(*r->first));
     if (!r->rows || !r->first) {
@@ -79,10 +30,7 @@ int rank_rows__init(struct rank_rows *r, const struct profile *p)
     /* first[k + 1] is where rank k starts, and moves to where it ends: that is what first[k + 1] has to be. */
     for (uint64_t i = 0; i < p->n_rows; i++)
         r->rows[r->first[p->rows[i].rank + 1]++] = i;
-    rc = order_rows(r, p);
-    if (rc)
-        rank_rows__deinit(r);
-    return rc;
+    return 0;
 }
 
 void rank_rows__deinit(struct rank_rows *r)
@@ -161,20 +109,77 @@ static bool cursor__next(struct cursor *c, const struct profile *p)
     return true;
 }
 
-static bool cursor__before(const struct cursor *a, const struct cursor *b)
+struct merge { /* a heap of cursors, the earliest at the top */
+    const struct profile *p;
+    struct cursor *cursors;
+    struct cursor **heap;
+    uint64_t n_cursors, n;
+    bool ordered; /* the cursors' rank_order is known: only calls of one and the same interval need it */
+    bool failed;  /* no memory for it */
+};
+
+/* When each region was entered first, on any rank. */
+static int64_t *first_starts(const struct profile *p)
+{
+    int64_t *first = malloc(((size_t)p->n_regions + 1) * sizeof(*first));
+
+    for (uint32_t g = 0; first && g < p->n_regions; g++)
+        first[g] = INT64_MAX;
+    for (uint64_t i = 0; first && i < p->n_rows; i++) {
+        const struct row *row = &p->rows[i];
+        const int64_t *start = column_i64(&p->start) + row->offset;
+
+        for (uint64_t k = 0; k < row->count; k++)
+            first[row->region] = start[k] < first[row->region] ? start[k] : first[row->region];
+    }
+    return first;
+}
+
+struct tie {
+    const struct merge *m;
+    int64_t *first;
+};
+
+static int compare_order(const void *a, const void *b, void *arg)
+{
+    const struct cursor *x = *(struct cursor *const *)a, *y = *(struct cursor *const *)b;
+    const struct merge *m = ((const struct tie *)arg)->m;
+    const int64_t *first = ((const struct tie *)arg)->first;
+    int64_t s = first[m->p->rows[x->row].region], t = first[m->p->rows[y->row].region];
+
+    if (s != t)
+        return s < t ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+/* Of calls with the same interval the one of the region that was entered first is outside, as the reference has it. */
+static void merge__order(struct merge *m)
+{
+    struct cursor **sorted = calloc(m->n_cursors + 1, sizeof(*sorted));
+    struct tie tie = {m, first_starts(m->p)};
+
+    m->ordered = true;
+    m->failed = !sorted || !tie.first;
+    for (uint64_t i = 0; sorted && i < m->n_cursors; i++)
+        sorted[i] = &m->cursors[i];
+    if (!m->failed)
+        qsort_r(sorted, m->n_cursors, sizeof(*sorted), compare_order, &tie);
+    for (uint64_t i = 0; !m->failed && i < m->n_cursors; i++)
+        sorted[i]->rank_order = (uint32_t)i;
+    free(sorted);
+    free(tie.first);
+}
+
+static bool cursor__before(struct merge *m, const struct cursor *a, const struct cursor *b)
 {
     if (a->start != b->start)
         return a->start < b->start;
     if (a->end != b->end)
         return a->end > b->end;
+    if (!m->ordered)
+        merge__order(m);
     return a->rank_order < b->rank_order;
 }
-
-struct merge { /* a heap of cursors, the earliest at the top */
-    struct cursor *cursors;
-    struct cursor **heap;
-    uint64_t n_cursors, n;
-};
 
 static void merge__sift(struct merge *m, uint64_t i)
 {
@@ -185,9 +190,9 @@ static void merge__sift(struct merge *m, uint64_t i)
 
         if (k >= m->n)
             break;
-        if (k + 1 < m->n && cursor__before(m->heap[k + 1], m->heap[k]))
+        if (k + 1 < m->n && cursor__before(m, m->heap[k + 1], m->heap[k]))
             k++;
-        if (!cursor__before(m->heap[k], c))
+        if (!cursor__before(m, m->heap[k], c))
             break;
         m->heap[i] = m->heap[k];
         i = k;
@@ -207,6 +212,7 @@ static int merge__init(struct merge *m, const struct profile *p, const struct ra
 {
     uint64_t n = rows->first[rank + 1] - rows->first[rank];
 
+    m->p = p;
     m->cursors = calloc(n + 1, sizeof(*m->cursors));
     m->heap = calloc(n + 1, sizeof(*m->heap));
     if (!m->cursors || !m->heap)
@@ -513,6 +519,7 @@ int stacks__walk(const struct profile *p, const struct rank_rows *rows, uint32_t
     while (!rc && m.n) {
         rc = take(&w, m.heap[0]);
         merge__advance(&m, p);
+        rc = !rc && m.failed ? -ENOMEM : rc;
     }
     if (!rc)
         rc = leave_all(&w);

@@ -11,7 +11,7 @@
 
 #include "converters/model.h"
 
-/* The rows of each rank, regions that were entered first in front. */
+/* The rows of each rank, in the order of the profile. */
 struct rank_rows {
     uint64_t *rows;  /* indexes into profile.rows, grouped by rank */
     uint64_t *first; /* n_ranks + 1 */
