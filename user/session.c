@@ -298,13 +298,15 @@ static int begin(struct session *s, struct err *err)
     session_blocks__meta(s->writer, s->options, &s->cost, s->who->name, environment,
                          s->sampler ? sampler__event(s->sampler) : NULL);
     free(environment);
+    uint64_t before = now_ns();
     r = s->target ? attach_command(s, err) : attach_processes(s, err);
     if (!r && s->options->all)
         r = attach_everyone(s, err);
     flush_regions(s);
     if (r)
         return r;
-    msg__detail("attached %zu sites of %zu regions", attach__sites(s->attach), region_ids__count(s->ids));
+    msg__detail("attached %zu sites of %zu regions in %.1f ms", attach__sites(s->attach), region_ids__count(s->ids),
+                (double)(now_ns() - before) / 1e6);
     if (s->target && !s->options->all)
         tell_bystanders(s);
     else if (!s->target && !s->options->all)
@@ -476,6 +478,14 @@ static void last_cpu_times(struct session *s)
     }
 }
 
+static void detach(struct session *s)
+{
+    uint64_t before = now_ns();
+
+    attach__detach(s->attach, false);
+    msg__detail("detached in %.1f ms", (double)(now_ns() - before) / 1e6);
+}
+
 static void stop_recording(struct session *s)
 {
     struct err err;
@@ -487,7 +497,7 @@ static void stop_recording(struct session *s)
     programs__untrack_all(s->programs);
     attach__check_named(s->attach, true);
     if (s->programs->multi)
-        attach__detach(s->attach, false);
+        detach(s);
     if (programs__detach_threads(s->programs, &err))
         msg__warn("%s", err.text);
     drain_once(s);
