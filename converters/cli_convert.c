@@ -4,6 +4,7 @@
 #include "converters/format.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -80,6 +81,25 @@ static bool is_same_kind(const struct profile *p, const struct format *format)
     return kind && p->source.len == strlen(format->name) && !memcmp(p->source.s, format->name, p->source.len);
 }
 
+/* Ctrl-C in the middle of it leaves nothing behind; the status is that of the signal. */
+static void give_up(int signal_number)
+{
+    format__discard_temporaries();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void clean_up_on_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+    struct sigaction action = {.sa_handler = give_up}, old;
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN) /* nohup stays nohup */
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
 static int write_files(struct converting *c, const struct profile *p, const struct format *format, struct err *err)
 {
     const struct cli *cli = c->cli;
@@ -104,6 +124,7 @@ static int write_files(struct converting *c, const struct profile *p, const stru
         options.ranks = &p->ranks[0].number;
         options.n_ranks = 1;
     }
+    clean_up_on_signals();
     rc = rc ? rc : format__write_files(p, format, cli->output, &options, &files, &n, err);
     if (c->terminal)
         fputs("\r\033[K", stderr);
@@ -139,6 +160,11 @@ int run_convert(struct cli *cli)
 
     if (!cli->output) {
         fputs("scope-report: convert needs -o FILE; see scope-report convert --help\n", stderr);
+        return CLI_USAGE;
+    }
+    if (!strcmp(cli->output, "-")) {
+        fputs("scope-report: -o -: a file is written under another name and renamed, which standard output cannot be; "
+              "give a file name\n", stderr);
         return CLI_USAGE;
     }
     format = target_format(cli, &err);

@@ -78,4 +78,7 @@ int format__write_files(const struct profile *p, const struct format *format, co
                         const struct write_options *options, char ***ret_files, size_t *ret_n,
                         struct err *err);
 
+/* For a handler of signals: removes what format__write_files has not finished, and does nothing else. */
+void format__discard_temporaries(void);
+
 #endif

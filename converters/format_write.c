@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,32 @@ struct targets {
     bool per_rank;
 };
 
+/* What is being written, for the handler of a signal that ends the program. */
+static struct targets *volatile at_work;
+
+void format__discard_temporaries(void)
+{
+    struct targets *t = at_work;
+
+    for (size_t i = 0; t && i < t->n; i++) {
+        if (t->list[i].temporary)
+            unlink(t->list[i].temporary);
+    }
+}
+
+/* The name is out of the handler's sight before it is freed. */
+static void forget_temporary(struct target *target)
+{
+    char *name = target->temporary;
+
+    target->temporary = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    free(name);
+}
+
 static void deinit_targets(struct targets *t)
 {
+    at_work = NULL;
     for (size_t i = 0; i < t->n; i++) {
         if (t->list[i].temporary)
             unlink(t->list[i].temporary);
@@ -117,19 +142,24 @@ static int make_temporary(struct target *target, struct err *err)
     const char *slash = strrchr(target->path, '/');
     int folder = slash ? (int)(slash - target->path) + 1 : 0;
     mode_t mask = umask(0);
+    sigset_t all, old;
     char *name;
 
     umask(mask);
     if (asprintf(&name, "%.*s.scope-%ld-XXXXXX", folder, target->path, (long)getpid()) < 0)
         return err__set(err, ENOMEM, "%s: not enough memory", target->path);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old); /* no file without a name that format__discard_temporaries knows */
     target->fd = mkostemp(name, O_CLOEXEC);
     if (target->fd < 0) {
         int code = errno;
 
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
         free(name);
         return err__set(err, code, "%s: cannot be written: %s", target->path, strerror(code));
     }
     target->temporary = name;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (fchmod(target->fd, 0666 & ~mask))
         return err__set(err, errno, "%s: cannot be written: %s", target->path, strerror(errno));
     return 0;
@@ -166,8 +196,7 @@ static int write_target(struct targets *t, struct target *target, const struct p
         rename_in_message(target, err);
     if (code == FORMAT_NOTHING) {
         unlink(target->temporary);
-        free(target->temporary);
-        target->temporary = NULL;
+        forget_temporary(target);
     }
     return code;
 }
@@ -192,8 +221,7 @@ static int publish(struct target *target, struct err *err)
 {
     if (rename(target->temporary, target->path))
         return err__set(err, errno, "%s: cannot be replaced: %s", target->path, strerror(errno));
-    free(target->temporary);
-    target->temporary = NULL;
+    forget_temporary(target);
     return 0;
 }
 
@@ -266,6 +294,7 @@ int format__write_files(const struct profile *p, const struct format *format, co
     if (!*out)
         return err__set(err, EINVAL, "the name of the output is empty");
     code = name_targets(&t, p, out, options, err);
+    at_work = &t;
     if (!code)
         code = write_all(&t, p, options, out, err);
     if (!code)

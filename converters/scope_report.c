@@ -2,6 +2,7 @@
 /* scope-report: what a person does after a run. */
 #include "converters/cli_commands.h"
 #include "converters/recorder.h"
+#include "usdt/streams.h"
 
 #include <string.h>
 
@@ -25,8 +26,10 @@ int main(int argc, char **argv)
 {
     struct err err = {0};
     struct cli cli;
-    int status = hidden(argc, argv);
+    int status;
 
+    streams__hold();
+    status = hidden(argc, argv);
     if (status >= 0)
         return status;
     if (cli__parse(&cli, argc - 1, argv + 1, &err)) {

@@ -34,6 +34,9 @@ load report_helper
     refused 2 '--to xyz'
     report convert -o x.h5
     refused 2 FILE
+    report convert "$KIT/c_rank00000.spt" --to json -o -
+    refused 2 '-o -' 'file name'
+    [ ! -e ./- ]
 }
 
 @test "what cannot be read is status 1 and one line that names it" {
@@ -124,6 +127,26 @@ load report_helper
     refused 1 link.h5 'symbolic link'
 }
 
+@test "interrupted: the old file stays, nothing is left behind, the status is that of the signal" {
+    python3 - "$SCOPE_REPORT" <<'PY'
+import array, glob, os, signal, struct, subprocess, sys, time
+n = 3_000_000
+with open("big.spt", "wb") as f:
+    f.write(b"SCOPEPRF" + struct.pack("=iiq", 2, 0, 1) + struct.pack("=i", 1) + b"r" + struct.pack("=iiq", 0, -1, n))
+    array.array("q", range(0, 100 * n, 100)).tofile(f)
+    array.array("q", range(50, 100 * n + 50, 100)).tofile(f)
+open("out.trace.json", "w").write("precious")
+for number in (signal.SIGINT, signal.SIGTERM):
+    run = subprocess.Popen([sys.argv[1], "convert", "big.spt", "-o", "out.trace.json"], stderr=subprocess.PIPE)
+    end = time.monotonic() + 60
+    while not glob.glob(".scope-*") and time.monotonic() < end and run.poll() is None:
+        time.sleep(0.001)
+    run.send_signal(number)
+    assert run.wait(60) == -number and run.stderr.read() == b"", run.returncode
+    assert glob.glob(".scope-*") == [] and open("out.trace.json").read() == "precious"
+PY
+}
+
 @test "what the target cannot hold is said; --quiet is quiet" {
     report convert "$KIT/h5-everything.h5" -o out.spt
     [ "$status" -eq 0 ] && [[ $err == *"note: "* ]]
@@ -190,6 +213,14 @@ run = subprocess.run([*sys.argv[1:], "--csv"], stdout=write, stderr=subprocess.P
 assert run.returncode != 0 and run.stderr == b"", run
 PY
     [ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
+}
+
+@test "closed streams: no message goes into the file that is written" {
+    for closed in '<&-' '<&- >&-' '2>&-' '<&- >&- 2>&-'; do
+        rm -f out.json
+        bash -c "\"\$0\" convert \"\$1\" -o out.json $closed" "$SCOPE_REPORT" "$KIT/c_rank00000.spt" 2>err || true
+        python3 -m json.tool out.json >/dev/null
+    done
 }
 
 @test "a full disk is said" {
