@@ -115,6 +115,24 @@ bool follow__any_alive(const struct follow *f)
     return f->totals.processes > 0;
 }
 
+size_t follow__survivors(const struct follow *f, uint32_t *ret_pid, const char **ret_name)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->n_list; i++) {
+        const struct process *p = f->list[i];
+        struct proc_stat stat;
+
+        if (p->dead || proc_stat__read((pid_t)p->pid, &stat) || proc_stat__ended(&stat) ||
+            !proc_stat__started_at(&stat, p->start_time))
+            continue;
+        *ret_pid = p->pid;
+        *ret_name = p->comm;
+        n++;
+    }
+    return n;
+}
+
 /* ---- images ------------------------------------------------------------------------------------------------ */
 
 static void put_image(struct follow *f, const struct process *p, uint32_t from, enum capture_image_how how)

@@ -60,5 +60,7 @@ void follow__settle(struct follow *f);              /* after both: what waited f
 void follow__finish(struct follow *f);
 const struct follow_totals *follow__totals(const struct follow *f);
 bool follow__any_alive(const struct follow *f);
+/* How many processes run still; *ret_pid, *ret_name (SB_COMM_LEN, not terminated): one of them. */
+size_t follow__survivors(const struct follow *f, uint32_t *ret_pid, const char **ret_name);
 
 #endif

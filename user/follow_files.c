@@ -3,8 +3,10 @@
 #include "follow_private.h"
 
 #include "msg.h"
+#include "proc_stat.h"
 #include "usdt/closure.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -176,17 +178,43 @@ static bool parse_map(char *line, struct running_map *m)
     return m->path[0] == '/';
 }
 
+/* The first thread may end before the others and leaves its number without files and mappings; a thread that has them. */
+static uint32_t thread_with_memory(uint32_t pid)
+{
+    struct proc_stat stat;
+    char path[64];
+    uint32_t found = pid;
+
+    if (proc_stat__read((pid_t)pid, &stat) || stat.state != 'Z')
+        return pid;
+    snprintf(path, sizeof(path), "/proc/%u/task", pid);
+    DIR *dir = opendir(path);
+    for (struct dirent *e; dir && found == pid && (e = readdir(dir));) {
+        pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (tid > 0 && !proc_stat__read(tid, &stat) && stat.state != 'Z' && stat.state != 'X')
+            found = (uint32_t)tid;
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
 int follow__attach_maps(struct follow *f, struct process *p, bool modules, struct err *err)
 {
     char path[64], *line = NULL;
     size_t cap = 0;
     struct running_map m;
+    uint32_t thread = thread_with_memory(p->pid);
+    /* A link for one process is for what its first thread maps: once that is gone, it has to be for all. */
+    pid_t only = f->config.by_pid && thread == p->pid ? (pid_t)p->pid : 0;
 
-    snprintf(path, sizeof(path), "/proc/%u/maps", p->pid);
+    snprintf(path, sizeof(path), "/proc/%u/maps", thread);
     FILE *file = fopen(path, "re");
     if (!file)
         return err__set(err, errno, "cannot read the mappings of process %u: %s%s", p->pid, strerror(errno),
-                        errno == EACCES ? " (run it with sudo)" : "");
+                        errno != EACCES ? ""
+                        : geteuid()     ? " (run it with sudo)"
+                                        : " (it is protected even from root: by its container or a security module)");
     int r = 0;
     while (getline(&line, &cap, file) > 0) {
         if (!parse_map(line, &m))
@@ -194,9 +222,9 @@ int follow__attach_maps(struct follow *f, struct process *p, bool modules, struc
         struct sideband_event event = { .kind = SIDEBAND_MAP, .pid = p->pid, .tid = p->pid, .time = p->image_time,
                                         .start = m.start, .len = m.end - m.start, .offset = m.offset, .path = m.path };
         const struct attached_file *attached = NULL;
-        int fd = follow__open_mapping(p->pid, m.start, m.end, m.path, 0, 0);
+        int fd = follow__open_mapping(thread, m.start, m.end, m.path, 0, 0);
         if (fd >= 0) {
-            int one = attach__file(f->config.attach, fd, m.path, f->config.by_pid ? (pid_t)p->pid : 0, &attached, NULL, err);
+            int one = attach__file(f->config.attach, fd, m.path, only, &attached, NULL, err);
             r = one ? one : r;
             close(fd);
         }

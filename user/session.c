@@ -486,6 +486,23 @@ static void detach(struct session *s)
     msg__detail("detached in %.1f ms", (double)(now_ns() - before) / 1e6);
 }
 
+/* A recording ends with its command; a daemon does not. */
+static void note_survivors(struct session *s)
+{
+    const char *name;
+    uint32_t pid;
+    size_t n = s->command_ended && !s->options->all ? follow__survivors(s->follow, &pid, &name) : 0;
+    char more[32] = "";
+
+    if (n > 1)
+        snprintf(more, sizeof(more), ", %zu more", n - 1);
+    if (n)
+        session_blocks__note(s->writer, (int64_t)s->end, (int64_t)s->end,
+                             "the command ended, and %zu process%s that it started still run%s (%.*s, %u%s): what "
+                             "follows is not recorded (-p records it)", n, n == 1 ? "" : "es", n == 1 ? "s" : "",
+                             SB_COMM_LEN, name, pid, more);
+}
+
 static void stop_recording(struct session *s)
 {
     struct err err;
@@ -494,6 +511,7 @@ static void stop_recording(struct session *s)
     s->sampler = NULL;
     if (s->command_ended)
         last_cpu_times(s);
+    note_survivors(s);
     programs__untrack_all(s->programs);
     attach__check_named(s->attach, true);
     if (s->programs->multi)
