@@ -149,7 +149,8 @@ static int make_temporary(struct target *target, struct err *err)
     if (asprintf(&name, "%.*s.scope-%ld-XXXXXX", folder, target->path, (long)getpid()) < 0)
         return err__set(err, ENOMEM, "%s: not enough memory", target->path);
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old); /* no file without a name that format__discard_temporaries knows */
+    pthread_sigmask(SIG_BLOCK, &all,
+                    &old); /* no file without a name that format__discard_temporaries knows */
     target->fd = mkostemp(name, O_CLOEXEC);
     if (target->fd < 0) {
         int code = errno;
@@ -255,7 +256,8 @@ static int write_all(struct targets *t, const struct profile *p, const struct wr
     if (code < 0)
         return code;
     if (!written)
-        return err__set(err, ENODATA, "%s: not written: no calls in the ranks chosen", out);
+        return err__set(err, ENODATA, "%s: not written: the ranks chosen hold nothing for a %s", out,
+                        t->format->suffix);
     code = 0;
     for (size_t i = 0; i < t->n && !code; i++)
         code = t->list[i].temporary ? settle(&t->list[i], err) : 0;
