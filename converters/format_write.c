@@ -149,8 +149,8 @@ static int make_temporary(struct target *target, struct err *err)
     if (asprintf(&name, "%.*s.scope-%ld-XXXXXX", folder, target->path, (long)getpid()) < 0)
         return err__set(err, ENOMEM, "%s: not enough memory", target->path);
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all,
-                    &old); /* no file without a name that format__discard_temporaries knows */
+    /* No file without a name that format__discard_temporaries knows. */
+    pthread_sigmask(SIG_BLOCK, &all, &old);
     target->fd = mkostemp(name, O_CLOEXEC);
     if (target->fd < 0) {
         int code = errno;
