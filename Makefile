@@ -86,6 +86,7 @@ include mk/bpf.mk
 include mk/apps.mk
 include mk/test.mk
 include mk/bench.mk
+include mk/fuzz.mk
 include mk/install.mk
 
 .PHONY: all programs deps help clean distclean
@@ -148,7 +149,7 @@ $(B)/.deps-stamp: mk/deps.sh $(DEPS_LISTS)
 	@touch $@
 
 clean: ## remove what was built (the Python environment stays)
-	rm -rf $(B)/obj $(B)/tests $(B)/bench $(B)/apps $(B)/examples $(B)/asan $(B)/*.a $(B)/scope-bpf $(B)/scope-report
+	rm -rf $(B)/obj $(B)/tests $(B)/bench $(B)/apps $(B)/examples $(B)/asan $(B)/fuzz/obj $(B)/fuzz/fuzz_* $(B)/*.a $(B)/scope-bpf $(B)/scope-report
 
 distclean: ## remove the whole build folder
 	rm -rf $(B)

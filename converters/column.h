@@ -24,7 +24,7 @@ struct column {
 
 /* Folder for temporary files of this process: TMPDIR, else this one (that of the output: a tmpfs would be
  * memory again), else /var/tmp or /tmp. NULL: none. */
-void column__set_folder(const char *folder);
+void column__set_folder(const char *path);
 
 void column__init(struct column *c, uint32_t width);
 void column__deinit(struct column *c);            /* accepts a zeroed one; the column is empty afterwards */

@@ -2,7 +2,7 @@
 # Tests. What each kind of suite is, tests/run says: `tests/run --help`.
 
 TESTS_RUN := tests/run --build $(B) $(if $(ONLY),--only $(ONLY)) $(if $(filter 1,$(STRICT)),--strict)
-EVERYDAY  := unit probe bats interop kit
+EVERYDAY  := unit fuzz probe bats interop kit
 
 # Every tests/unit/test_NAME.c is a cmocka program of its own; the other .c files there are shared by all.
 unit_srcs := $(wildcard tests/unit/test_*.c)
@@ -25,7 +25,7 @@ $(unit_bins): $(B)/tests/%: tests/unit/%.c $(unit_help) $(LIBS) $(LIBUSER) $(FLA
 
 # The dependencies are installed first: only then can make see where HDF5 is, hence a make of its own.
 check: deps ## build with warnings as errors and run every suite (about a quarter of an hour)
-	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all unit-programs
+	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all unit-programs fuzz-programs
 	@$(TESTS_RUN) $(EVERYDAY)
 
 check-unit: unit-programs ## C unit tests

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// timeout: 600
 /*
  * Files that nobody vouches for: cut at every byte, every byte changed, counts that no memory could hold, and
  * HDF5's ways to point elsewhere. Each is an error of one line that names the file, or a profile that keeps
