@@ -10,6 +10,7 @@
 #include "option_docs.h"
 #include "options.h"
 #include "session.h"
+#include "streams.h"
 
 #define STATUS_OURS 125
 
@@ -44,6 +45,7 @@ int main(int argc, char **argv)
     struct options options;
     struct err err = {""};
 
+    streams__hold();
     if (options__parse(argc, argv, getenv("SCOPE_BPF_OPTIONS"), &options, &err)) {
         msg__error("%s", err.text);
         return STATUS_OURS;

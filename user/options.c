@@ -93,6 +93,9 @@ static int set_output(struct parser *p, const struct option_row *row, const char
     static const char *const suffixes[] = {".h5", ".spt", ".sps", ".scope"};
     size_t len = strlen(text);
 
+    if (!strcmp(text, "-"))
+        return err__set(p->err, EINVAL, "--%s: standard output cannot hold a set of files; give a prefix such as run1",
+                        row->name);
     if (len && text[len - 1] == '/')
         return err__set(p->err, EINVAL,
                         "--%s: '%s' names a folder; add how the files shall be called: %sscope", row->name,

@@ -75,7 +75,7 @@ static void default_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Descriptors 0 and 1 become /dev/null, 2 stays, then the socket and the program; nothing else. */
+/* Descriptors 0 and 1 become /dev/null, 2 stays (or becomes it, where nobody listens), then the socket and the program; nothing else. */
 static bool keep_few_descriptors(int socket, int program)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -85,7 +85,7 @@ static bool keep_few_descriptors(int socket, int program)
         return false;
     if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
         return false;
-    if (fcntl(STDERR_FILENO, F_GETFD) < 0 && dup2(null, STDERR_FILENO) < 0)
+    if (fcntl(STDERR_FILENO, F_GETFD) != 0 && dup2(null, STDERR_FILENO) < 0)
         return false;
     return dup2(high_socket, SOCKET_FD) >= 0 && dup3(high_program, PROGRAM_FD, O_CLOEXEC) >= 0 &&
            syscall(SYS_close_range, PROGRAM_FD + 1, ~0u, 0) == 0;

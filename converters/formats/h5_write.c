@@ -436,9 +436,9 @@ static void create(struct h5_writer *w)
 static void finish(struct h5_writer *w)
 {
     if (w->file >= 0 && !w->code && H5Fflush(w->file, H5F_SCOPE_GLOBAL) < 0)
-        h5_put__fail(w, "the end");
+        h5_put__fail(w, "the last blocks");
     if (w->file >= 0 && H5Fclose(w->file) < 0)
-        h5_put__fail(w, "the end");
+        h5_put__fail(w, "the last blocks");
     if (w->text_type >= 0)
         H5Tclose(w->text_type);
     if (w->bytes_type >= 0)

@@ -37,6 +37,13 @@ load cli_helper
     says "nothing to record" "scope-bpf -- COMMAND"
 }
 
+@test "-o -: no set of files goes to stdout" {
+    both -o - -- touch ran
+    [ "$status" -eq 125 ]
+    says "standard output"
+    [ ! -e ran ]
+}
+
 @test "errors are said also with --quiet" {
     both -q --list -- ./nowhere
     [ "$status" -eq 125 ]

@@ -252,3 +252,21 @@ END
     "$SCOPE_REPORT" convert p.scope -o p.h5
     [ "$(calls_of p.h5 fib)" -eq 177 ]
 }
+
+@test "closed streams: what is said goes into no file and no socket; the command finds them closed" {
+    app fib
+    while read -r closed still; do
+        status=0
+        bash -c "\"\$0\" -o closed -- sh -c './fib 5 >/dev/null; for i in 0 2; do
+                [ ! -e /proc/\$\$/fd/\$i ] || echo \$i; done >still' ${closed//_/ }" "$SCOPE_BPF" 2>/dev/null || status=$?
+        echo "$closed: $status"
+        [ "$status" -eq 0 ]
+        [ "$(calls_of closed.h5 fib)" -eq 15 ]
+        [ "$(paste -sd, still)" = "$still" ]
+    done <<'END'
+<&- 2
+>&- 0,2
+2>&- 0
+<&-_>&-_2>&-
+END
+}
