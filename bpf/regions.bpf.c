@@ -153,24 +153,26 @@ static __always_inline u32 new_name(struct name_key *key, u32 len)
  * The region that is called as the text at `address`; 0 is no text.  Where nothing can begin (`known_only`) a name that
  * nobody began makes no region.
  */
-static __always_inline u32 named_region(struct name_key *key, const char *address, u32 pid, u32 lane, bool known_only)
+static __always_inline u32 named_region(struct name_key *key, const char *address, bool known_only)
 {
     long n = address ? read_name(key, address) : -1;
     u32 *found;
 
-    if (n < 0) {
-        count_lost(pid, lane, SB_REGION_OTHER, SB_LOST_NAME);
+    if (n < 0)
         return SB_REGION_OTHER;
-    }
     found = bpf_map_lookup_elem(&dynamic_names, key);
     if (found)
         return *found;
     if (known_only)
         return SB_REGION_OTHER;
-    u32 id = new_name(key, n ? n - 1 : 0);
-    if (id == SB_REGION_OTHER)
-        count_lost(pid, lane, SB_REGION_OTHER, SB_LOST_NAME);
-    return id;
+    return new_name(key, n ? n - 1 : 0);
+}
+
+/* A call without a name of its own is counted once: where it begins. */
+static __always_inline void count_unnamed(const struct thread_state *st, u32 pid, u32 region)
+{
+    if (region == SB_REGION_OTHER)
+        count_lost(pid, st->lane, SB_REGION_OTHER, SB_LOST_NAME);
 }
 
 static __always_inline u64 read_pointer(u64 address)
@@ -197,7 +199,9 @@ int dynamic_site(struct pt_regs *ctx)
     cookie = bpf_get_attach_cookie(ctx);
     operand = operand_address(ctx, cookie);
     kind = SB_COOKIE_KIND(cookie);
-    region = named_region(&key, (const char *)read_pointer(operand), pid, st->lane, false);
+    region = named_region(&key, (const char *)read_pointer(operand), false);
+    if (kind != SB_SITE_DYNAMIC_CLOSE)
+        count_unnamed(st, pid, region);
     if (kind == SB_SITE_DYNAMIC_BEGIN)
         begin(st, pid, region | BY_SCOPE, operand, STACK_POINTER(ctx));
     else if (kind == SB_SITE_DYNAMIC_OPEN)
@@ -247,10 +251,12 @@ int named_site(struct pt_regs *ctx)
     key.provider = SB_NAMED_PROVIDER(what);
     name = SB_NAMED_IN_REGISTER(what) ? dwarf_register(ctx, SB_COOKIE_BASE(cookie))
                                       : read_pointer(operand_address(ctx, cookie));
-    region = named_region(&key, (const char *)name, pid, st->lane, !is_begin);
-    if (is_begin)
+    region = named_region(&key, (const char *)name, !is_begin);
+    if (is_begin) {
+        count_unnamed(st, pid, region);
         begin(st, pid, region, st->depth, STACK_POINTER(ctx));
-    else
+    } else {
         end_by_name(st, pid, region, STACK_POINTER(ctx), now);
+    }
     return 0;
 }

@@ -19,6 +19,7 @@
 
 #define PROGRESS_AFTER_NS 1000000000ll /* short work needs no progress line */
 #define PROGRESS_EVERY_NS 200000000ll
+#define MAX_ROWS 100 /* of the table after a recording: it still fits the memory of a terminal */
 
 struct recorder {
     int socket, capture;
@@ -128,7 +129,7 @@ static void list_files(const struct output_set *set, const char *capture)
 
 static void show_result(const struct recorder *r, const struct profile *p, const char *capture)
 {
-    struct summary_options options = {.screen = screen__of(stderr)};
+    struct summary_options options = {.screen = screen__of(stderr), .top = MAX_ROWS};
 
     if (r->quiet)
         return;

@@ -108,7 +108,7 @@ static void forget_late(struct follow *f, size_t i)
     f->late[i] = f->late[--f->n_late];
 }
 
-void follow__loader_stopped(struct follow *f, uint32_t pid, uint64_t time)
+void follow__stopped_until(struct follow *f, uint32_t pid, uint64_t time)
 {
     for (size_t i = f->n_late; i-- > 0;)
         if (f->late[i].pid == pid && f->late[i].mapped <= time)

@@ -308,7 +308,8 @@ static void print_odd(const struct summary *s)
     if (unmatched)
         fprintf(s->out, "unmatched: %" PRIu64 " ends without a begin\n", unmatched);
     if (before)
-        fprintf(s->out, "begun before: %" PRIu64 " calls were open when recording started\n", before);
+        fprintf(s->out, "begun before: %" PRIu64 " call%s ended that had begun before the recording\n", before,
+                before == 1 ? "" : "s");
     if (deep)
         fprintf(s->out, "too deep: %" PRIu64 " calls below the deepest frame that is kept\n", deep);
     if (dropped)
@@ -340,8 +341,8 @@ static void print_costly(const struct summary *s)
         if (!r->plain || r->mean >= COSTLY * (double)s->pair_cost)
             continue;
         if (!n++)
-            fprintf(s->out, "warning: a call costs %" PRId64 " ns of probes; times of regions with a mean below %d × that "
-                            "are mostly the probe's: ", s->pair_cost, COSTLY);
+            fprintf(s->out, "warning: the probes of a call cost %" PRId64 " ns, more than %d %% of the mean call of: ",
+                    s->pair_cost, 100 / COSTLY);
         if (n <= 5) {
             fputs(n > 1 ? ", " : "", s->out);
             show_text(s->out, s->p->regions[s->tree.nodes[i].region].name, s->options->screen.utf8);
@@ -385,6 +386,9 @@ static void print_text(struct summary *s)
     else
         fputs("no calls of a region were recorded\n", s->out);
     forget_ranks(s);
+    if (s->options->top && s->tree.n > s->options->top)
+        fprintf(s->out, "%" PRIu64 " more rows: scope-report summary --top 0 shows all\n",
+                (uint64_t)(s->tree.n - s->options->top));
     if (knows_losses(s->p))
         print_losses(s);
     print_odd(s);

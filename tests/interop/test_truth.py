@@ -102,6 +102,16 @@ def test_fib_is_one_primitive_call(tmp_path):
     assert row["inclusive_ns"] == int(outermost.sum()) == int(data.durations_ns.max())
 
 
+def test_more_names_than_are_kept(tmp_path):
+    """70,000 names of one call each: 65,536 have a row; the others are counted, each once; the table after the run is short."""
+    recording = Recording(tmp_path, [APPS / "dynamic", "many", "70000"])
+    calls = {name: row["calls"] for name, row in recording.counted().items()}
+    assert calls.pop("(other names)") == 70000 - 65536
+    assert len(calls) == 65536 and set(calls.values()) == {1}
+    assert "note: 4464 calls stand under (other names)" in recording.messages
+    assert len(recording.messages.splitlines()) < 120 and "65437 more rows: scope-report summary --top 0 shows all" in recording.messages
+
+
 SOURCE = TOP / "tests/apps/inline_four.c"
 BUILDS = {f"{cc}{''.join(flags)}": [cc, *flags] for cc in ("gcc", "clang") for flags in
           (["-O0"], ["-O2"], ["-O3"], ["-O3", "-flto"], ["-O2", "-static"], ["-O2", "-no-pie"])}
