@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HINT_SHARE 0.05 /* of the samples: what is less is not worth a line of advice */
+
 struct spot { /* samples of one region at one address, later on one line */
     uint32_t region;
     int32_t rank; /* number; -1: all ranks together */
@@ -137,6 +139,8 @@ static int compare_places(const void *a, const void *b, void *arg)
         return x->region < y->region ? -1 : 1;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
+    if (!x->place.frames[0].file.s && !y->place.frames[0].file.s && x->binary != y->binary)
+        return (uintptr_t)x->binary < (uintptr_t)y->binary ? -1 : 1;
     if (l->functions) {
         int c = compare_texts(x->place.frames[0].file, y->place.frames[0].file);
 
@@ -239,15 +243,22 @@ static char *function_text(const struct place *place)
     return s;
 }
 
-static char *place_text(const struct frame *f)
+static struct text base_name(struct text path)
 {
-    const char *slash = f->file.s ? memrchr(f->file.s, '/', f->file.len) : NULL;
-    struct text name = or_unknown(f->file);
+    const char *slash = path.len ? memrchr(path.s, '/', path.len) : NULL;
+
+    return slash ? (struct text){slash + 1, path.len - (uint32_t)(slash + 1 - path.s)} : path;
+}
+
+/* Without a line at least the binary: "[libmpi.so.40]". */
+static char *place_text(const struct spot *spot)
+{
+    const struct frame *f = &spot->place.frames[0];
+    struct text name = base_name(f->file.s || !spot->binary ? or_unknown(f->file) : binary__path(spot->binary));
+    bool is_binary = !f->file.s && spot->binary;
     char *s = NULL;
 
-    if (slash)
-        name = (struct text){slash + 1, f->file.len - (uint32_t)(slash + 1 - f->file.s)};
-    if (asprintf(&s, "%.*s:%d", (int)name.len, name.s, f->line) < 0)
+    if (is_binary ? asprintf(&s, "[%.*s]", (int)name.len, name.s) < 0 : asprintf(&s, "%.*s:%d", (int)name.len, name.s, f->line) < 0)
         return NULL;
     return s;
 }
@@ -295,7 +306,7 @@ static void add_row(const struct lines *l, struct table *t, struct strings *stri
     row[C_FUNCTION] = text && l->options->shape == VIEW_TEXT ? cell_str(text) : cell_text(or_unknown(f->function));
     row[C_FILE] = cell_text(or_unknown(f->file));
     row[C_LINE] = cell_int(f->line);
-    row[C_PLACE] = cell_str(keep(strings, place_text(f)));
+    row[C_PLACE] = cell_str(keep(strings, place_text(s)));
     row[C_SOURCE] = source.s ? cell_text(source) : (struct cell){0};
 }
 
@@ -395,6 +406,10 @@ static void json_line(const struct lines *l, const struct spot *s, FILE *out)
             (double)s->samples / (double)l->per_region[s->region]);
     if (s->rank >= 0)
         fprintf(out, ", \"rank\": %d", s->rank);
+    if (s->binary) {
+        fputs(", \"module\": ", out);
+        json__string(out, binary__path(s->binary).s, binary__path(s->binary).len);
+    }
     fputs(", \"source\": ", out);
     if (source.s)
         json__string(out, source.s, source.len);
@@ -455,11 +470,15 @@ static void print_hints(const struct lines *l, FILE *hint)
     for (uint64_t i = 0; i < l->spots.n; i++) {
         const char *text = list[i].binary ? advice(binary__state(list[i].binary)) : NULL;
         struct strbuf b = {0};
-        uint64_t k = 0;
+        uint64_t k = 0, samples = 0;
 
         while (text && k < i && list[k].binary != list[i].binary)
             k++;
         if (!text || k < i)
+            continue;
+        for (; k < l->spots.n; k++)
+            samples += list[k].binary == list[i].binary ? list[k].samples : 0;
+        if ((double)samples < HINT_SHARE * (double)l->inside)
             continue;
         show__text(&b, binary__path(list[i].binary), true);
         fprintf(hint, "hint: %s %s\n", b.s ? b.s : "?", text);
