@@ -422,7 +422,7 @@ static void get_integers(struct h5_reader *r, hid_t group, const struct record_f
     }
     if (!open_list(r, group, field->name, n, true, &set))
         return;
-    slab = malloc(H5_SLAB * sizeof(*slab));
+    slab = calloc(H5_SLAB, sizeof(*slab));
     if (!slab)
         h5_get__no_memory(r);
     for (uint64_t at = 0; at < n && !r->code; at += H5_SLAB) {
