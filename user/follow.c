@@ -316,6 +316,7 @@ static void text_complete(struct follow *f, struct process *p)
     if (!p->stopped)
         return;
     attach_program(f, p);
+    follow__stopped_until(f, p->pid, follow__now());
     bpf_map_update_elem(bpf_map__fd(f->config.programs->skel->maps.known), &p->file, &one, BPF_ANY);
     continue_process(f, p);
 }
@@ -333,7 +334,7 @@ static void on_loaded(struct follow *f, const struct sb_process *r)
     if (p->waiting_text)
         text_complete(f, p);
     p->stop_time = r->time;
-    follow__loader_stopped(f, r->pid, r->time);
+    follow__stopped_until(f, r->pid, r->time);
     if (follow__attach_maps(f, p, false, &err) && !p->dead)
         msg__warn("%s", err.text);
     bpf_map_update_elem(bpf_map__fd(f->config.programs->skel->maps.known_sets), &set, &one, BPF_ANY);

@@ -72,8 +72,8 @@ int follow__attach_maps(struct follow *f, struct process *p, bool modules, struc
 int follow__open_mapping(uint32_t pid, uint64_t start, uint64_t end, const char *path, dev_t dev, ino_t ino);
 void follow__put_module(struct follow *f, uint32_t image, const struct sideband_event *map,
                         const struct attached_file *file);
-/* The loader stopped this process at `time`: what was mapped before had not run. */
-void follow__loader_stopped(struct follow *f, uint32_t pid, uint64_t time);
+/* This process has been stopped, at its exec or by its loader: what it mapped before `time` had not run. */
+void follow__stopped_until(struct follow *f, uint32_t pid, uint64_t time);
 void follow__late_deinit(struct follow *f);
 void follow__note(struct follow *f, int64_t from, int64_t to, uint32_t pid, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
