@@ -111,6 +111,7 @@ static int write_files(struct converting *c, const struct profile *p, const stru
         .overlaps_split = cli->view.overlaps_split,
         .width = (unsigned)cli->width,
         .threshold = cli->threshold,
+        .plot = cli->plot,
         .progress = c->terminal ? progress : NULL,
         .progress_arg = c,
         .say = say,

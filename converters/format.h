@@ -20,6 +20,7 @@ struct write_options {
     bool overlaps_split;
     unsigned width;   /* .svg: of the picture, 0 = 1200 */
     double threshold; /* .svg: frames below this share of the whole are left out */
+    const char *plot;      /* .svg: which picture, NULL = flame-graph */
     void (*progress)(void *arg, uint64_t done, uint64_t all);
     void *progress_arg;
     void (*say)(void *arg, const char *what); /* what the target cannot hold, one line each; may be NULL */

@@ -7,6 +7,7 @@
 #include "converters/names.h"
 #include "converters/views/paths.h"
 #include "formats/exports.h"
+#include "formats/plots.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -213,8 +214,11 @@ static int write_svg(const struct profile *p, const char *path, const struct wri
     struct paths_options how = {.split = options->overlaps_split};
     struct flame f = {.p = p, .width = options->width ? options->width : 1200, .threshold = options->threshold};
     struct rank_rows rows;
-    int rc = rank_rows__init(&rows, p);
+    int rc;
 
+    if (options->plot && strcmp(options->plot, "flame-graph"))
+        return plots__write(p, (uint32_t)rank, path, options, err);
+    rc = rank_rows__init(&rows, p);
     if (rc)
         return err__set(err, ENOMEM, "%s: not enough memory", path);
     rc = paths__init(&f.t, p, &rows, (uint32_t)rank, &how, err);

@@ -198,6 +198,27 @@ def test_small_frames_are_left_out_and_that_is_said(tmp_path):
     assert root.get("viewBox").split()[2] == "600"
 
 
+@pytest.mark.parametrize("kind", ["flame-chart", "gantt", "durations", "histogram", "timeseries"])
+@pytest.mark.parametrize("name", FILES)
+def test_plots(tmp_path, name, kind):
+    regions = json.loads(report("summary", "--json", KIT / name))["regions"]
+    ranks = json.loads(report("summary", "--json", KIT / name))["ranks"]
+    for file, rank in zip(convert(KIT / name, tmp_path / "out.svg", "--plot", kind), ranks):
+        root = ET.parse(file).getroot()
+        left, top, width, height = map(float, root.get("viewBox").split())
+        boxes = list(root.iter(SVG + "rect"))[1:]
+        assert boxes
+        for box in boxes:
+            x, y, w, h = (float(box.get(k)) for k in ("x", "y", "width", "height"))
+            assert -0.01 <= x and x + w <= width + 0.6 and 0 <= y and y + h <= height + 0.01
+        own = [r for row in regions for r in row["per_rank"] if r["rank"] == rank]
+        if kind == "histogram":
+            counted = sum(int(t.text.split()[0]) for box in boxes for t in box.iter(SVG + "title"))
+            assert counted == sum(r["calls"] for r in own) or len(own) > 12
+        if kind == "flame-chart" and sum(r["calls"] for r in own) < 10:
+            assert len(boxes) <= sum(r["calls"] for r in own)
+
+
 # ---- all of them -----------------------------------------------------------------------------------------------------------
 
 def test_hostile_names(tmp_path):
