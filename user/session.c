@@ -211,15 +211,17 @@ static void flush_regions(struct session *s)
 
 static void tell_if_nothing(const struct session *s)
 {
-    char line[512];
+    char line[512], what[32] = "the processes";
 
     if (region_ids__count(s->ids))
         return;
+    if (s->options->n_pids == 1 && !s->options->all)
+        snprintf(what, sizeof(what), "process %d", (int)s->options->pids[0]);
     if (region_ids__filtering(s->ids)) {
         msg__warn("no region passed --region and --exclude");
         return;
     }
-    nothing_found__line(s->attach, s->target ? s->options->command[0] : "the process", line, sizeof(line));
+    nothing_found__line(s->attach, s->target ? s->options->command[0] : what, line, sizeof(line));
     msg__warn("%s", line);
 }
 
@@ -270,10 +272,10 @@ static int attach_processes(struct session *s, struct err *err)
             r = sampler__add_process(s->sampler, pid, s->options->follow, err);
         if (r && r != -ESRCH)
             return r;
-        if (r)
-            msg__warn("%s", err->text);
-        else
+        if (!r)
             there++;
+        else if (s->options->n_pids > 1 || s->options->all) /* a single one is the error itself */
+            msg__warn("%s", err->text);
     }
     return there || s->options->all ? 0 : r;
 }
