@@ -82,8 +82,11 @@ def make_skeleton(root):
     (root / "etc/group").write_text("root:x:0:\n")
 
 
-def make_image(path, programs, jobs, extra_libraries=()):
-    """The initial file system: busybox, the programs with their libraries, what to do in /jobs, and init beside this file."""
+def make_image(path, programs, files, jobs):
+    """
+    The initial file system: busybox, the programs with their libraries, other files by their place in it, what to do in
+    /jobs, and the init beside this file.
+    """
     busybox = shutil.which("busybox")
     if not busybox:
         raise Unavailable("busybox (package busybox-static)")
@@ -100,8 +103,8 @@ def make_image(path, programs, jobs, extra_libraries=()):
         place(root, program, f"/usr/bin/{Path(program).name}")
         for library in libraries_of(program):
             place(root, library, library)
-    for library in extra_libraries:
-        place(root, library, library)
+    for at, source in files.items():
+        place(root, source, at)
     place(root, Path(__file__).with_name("init"), "/init")
     (root / "init").chmod(0o755)
     (root / "jobs").write_text("".join(f"{job}\n" for job in jobs))
