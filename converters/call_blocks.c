@@ -107,7 +107,7 @@ static int open_block(struct cursor *c, struct capture_in in, uint64_t *ret_lane
     return c->in.bad ? -EBADMSG : 0;
 }
 
-int call_blocks__survey(struct call_blocks *b, struct lanes *l, const struct images *im, struct region_table *regions,
+int call_blocks__survey(struct call_blocks *b, struct lanes *l, struct region_table *regions,
                         const struct capture_block *block)
 {
     struct call_block at = {.offset = block->offset, .len = block->len};
@@ -115,7 +115,6 @@ int call_blocks__survey(struct call_blocks *b, struct lanes *l, const struct ima
     struct cursor c;
     uint64_t id;
     int64_t lane;
-    bool filtered;
     int code = open_block(&c, block->in, &id), more = 0;
 
     if (code)
@@ -126,11 +125,10 @@ int call_blocks__survey(struct call_blocks *b, struct lanes *l, const struct ima
     at.lane = (uint32_t)lane;
     at.base = unwrap(lanes__at(l, at.lane)->last_seq + 1, c.state.seq);
     c.seq = at.base;
-    filtered = lanes__is_filtered(l, im, id);
     while (!code && (more = next_record(&c, &r)) > 0) {
         tell_block(&at, &r);
         tell_lane(lanes__at(l, at.lane), &r, region_table__hidden(regions, r.region));
-        code = filtered ? 0 : region_table__use(regions, r.region);
+        code = region_table__use(regions, r.region);
         if (r.end > b->last_time)
             b->last_time = r.end;
     }
@@ -170,6 +168,31 @@ int call_blocks__survey_again(struct call_blocks *b, struct lanes *l, const stru
         c.seq = at->base;
         while (next_record(&c, &record) > 0)
             tell_lane(lanes__at(l, at->lane), &record, region_table__hidden(regions, record.region));
+    }
+    return 0;
+}
+
+int call_blocks__use(const struct call_blocks *b, const struct lanes *l, const struct images *im,
+                     struct region_table *regions, struct capture_reader *r, struct err *err)
+{
+    for (uint64_t i = 0; i < b->list.n; i++) {
+        const struct call_block *at = block_at(b, i);
+        struct call_record record;
+        struct capture_in in;
+        struct cursor c;
+        uint64_t id;
+        int code;
+
+        if (lanes__is_filtered(l, im, lanes__at(l, at->lane)->id))
+            continue;
+        code = capture_reader__load(r, at->offset, at->len, &in, err);
+        if (code)
+            return code;
+        if (open_block(&c, in, &id))
+            continue;
+        c.seq = at->base;
+        while (next_record(&c, &record) > 0)
+            region_table__use(regions, record.region);
     }
     return 0;
 }

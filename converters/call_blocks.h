@@ -39,10 +39,13 @@ void call_blocks__deinit(struct call_blocks *b);
 
 /* Looks at a CAPTURE_CALLS payload once: fills the index, the lane's facts, the regions in use.  0, -EBADMSG,
  * -ENOMEM. */
-int call_blocks__survey(struct call_blocks *b, struct lanes *l, const struct images *im, struct region_table *regions,
+int call_blocks__survey(struct call_blocks *b, struct lanes *l, struct region_table *regions,
                         const struct capture_block *block);
 
 /* Again, for the lanes' facts only: for captures that said late which regions are hidden. */
+/* Names the regions of all lanes but those of filtered programs; after region_table__forget_uses(). */
+int call_blocks__use(const struct call_blocks *b, const struct lanes *l, const struct images *im,
+                     struct region_table *regions, struct capture_reader *r, struct err *err);
 int call_blocks__survey_again(struct call_blocks *b, struct lanes *l, const struct region_table *regions,
                               struct capture_reader *r, struct err *err);
 

@@ -178,6 +178,7 @@ int images__read(struct images *im, struct profile *p, struct capture_in *in)
     at = images__need(im, got.id);
     if (at < 0)
         return (int)at;
+    im->any_filtered |= got.filtered;
     if (!images__at(im, (uint64_t)at)->known)
         copy_known(images__at(im, (uint64_t)at), &got);
     return 0;

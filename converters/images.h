@@ -34,6 +34,7 @@ struct images {
     struct column list; /* struct image, in the order of the capture */
     struct idmap by_id;
     struct column by_pid; /* uint32 indexes, by (pid, time) */
+    bool any_filtered;
 };
 
 void images__init(struct images *im);

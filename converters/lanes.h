@@ -45,7 +45,7 @@ void lanes__deinit(struct lanes *l);
 int lanes__read(struct lanes *l, struct images *im, struct profile *p, struct capture_in *in);
 int lanes__read_end(struct lanes *l, struct profile *p, struct capture_in *in);
 
-/* Of a program that --filter-comm leaves out, as far as the blocks read so far tell; its regions stay unnamed. */
+/* Of a program that --filter-comm leaves out. */
 bool lanes__is_filtered(const struct lanes *l, const struct images *im, uint64_t id);
 
 /* Index of the lane with this number, made (not known, of no image) where it is new; -ENOMEM. */

@@ -28,6 +28,7 @@ static const struct cause {
     [SB_LOST_DISK] = {"disk full", CALLS, true},
     [SB_LOST_TABLE] = {"ring full, details lost", CALLS, true},
     [SB_LOST_DISK_SAMPLE] = {"disk full", SAMPLES, false},
+    [SB_LOST_BUSY] = {"came while their thread was at a probe, which hides its regions before Linux 6.2", SAMPLES, false},
     [NOT_THERE] = {"missing in the capture", CALLS, false},
 };
 #define N_CAUSES (sizeof(causes) / sizeof(*causes))
@@ -59,8 +60,7 @@ static int add(struct losses *l, const struct loss_entry *entry)
     return entry->count ? column__append_many(&l->list, entry, 1) : 0;
 }
 
-int losses__read(struct losses *l, const struct lanes *lanes, const struct images *im, struct region_table *regions,
-                 struct capture_in *in)
+int losses__read(struct losses *l, struct region_table *regions, struct capture_in *in)
 {
     while (capture_in__more(in)) {
         uint64_t cause = capture_get_u(in), pid = capture_get_u(in), lane = capture_get_u(in);
@@ -72,13 +72,23 @@ int losses__read(struct losses *l, const struct lanes *lanes, const struct image
             return -EBADMSG;
         entry.cause = cause == NOT_THERE || cause > UINT32_MAX ? UINT32_MAX : (uint32_t)cause;
         entry.region = (uint32_t)region;
-        code = region && count && !lanes__is_filtered(lanes, im, lane) ? region_table__use(regions, region) : 0;
+        code = region && count ? region_table__use(regions, region) : 0;
         if (!code)
             code = add(l, &entry);
         if (code)
             return code;
     }
     return in->bad ? -EBADMSG : 0;
+}
+
+void losses__use(const struct losses *l, const struct lanes *lanes, const struct images *im, struct region_table *regions)
+{
+    for (uint64_t i = 0; i < l->list.n; i++) {
+        const struct loss_entry *e = entry_at(l, i);
+
+        if (e->region && !lanes__is_filtered(lanes, im, e->lane))
+            region_table__use(regions, e->region);
+    }
 }
 
 static void add_count(uint64_t *sum, uint64_t n)

@@ -23,8 +23,9 @@ void losses__init(struct losses *l);
 void losses__deinit(struct losses *l);
 
 /* A CAPTURE_LOSS payload: 0, -EBADMSG, -ENOMEM. */
-int losses__read(struct losses *l, const struct lanes *lanes, const struct images *im, struct region_table *regions,
-                 struct capture_in *in);
+int losses__read(struct losses *l, struct region_table *regions, struct capture_in *in);
+/* Names the regions again, but those of filtered programs; after region_table__forget_uses(). */
+void losses__use(const struct losses *l, const struct lanes *lanes, const struct images *im, struct region_table *regions);
 
 /*
  * After the calls were read: adds what no cause explains, fills profile.losses, and tells each rank's ticks

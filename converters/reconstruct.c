@@ -130,17 +130,17 @@ static int take_module(struct rebuild *b, struct capture_block *block)
 
 static int take_calls(struct rebuild *b, struct capture_block *block)
 {
-    return call_blocks__survey(&b->calls, &b->lanes, &b->images, &b->regions, block);
+    return call_blocks__survey(&b->calls, &b->lanes, &b->regions, block);
 }
 
 static int take_samples(struct rebuild *b, struct capture_block *block)
 {
-    return samples__survey(&b->samples, &b->lanes, &b->images, &b->regions, block);
+    return samples__survey(&b->samples, &b->regions, block);
 }
 
 static int take_loss(struct rebuild *b, struct capture_block *block)
 {
-    return losses__read(&b->losses, &b->lanes, &b->images, &b->regions, &block->in);
+    return losses__read(&b->losses, &b->regions, &block->in);
 }
 
 static int take_note(struct rebuild *b, struct capture_block *block)
@@ -218,12 +218,25 @@ static int read_blocks(struct rebuild *b, struct err *err)
 /* ---- then: who is who, and the calls
  * ----------------------------------------------------------------------- */
 
+/* Only when all blocks are read it is sure who is left out; a region that nobody else ran is none. */
+static int use_unfiltered(struct rebuild *b, struct err *err)
+{
+    int code;
+
+    region_table__forget_uses(&b->regions);
+    losses__use(&b->losses, &b->lanes, &b->images, &b->regions);
+    code = call_blocks__use(&b->calls, &b->lanes, &b->images, &b->regions, b->reader, err);
+    return code ? code : samples__use(&b->samples, &b->lanes, &b->images, &b->regions, b->reader, err);
+}
+
 static int index_all(struct rebuild *b, struct err *err)
 {
     int code = 0;
 
     if (b->regions.hidden_late)
         code = call_blocks__survey_again(&b->calls, &b->lanes, &b->regions, b->reader, err);
+    if (!code && b->images.any_filtered)
+        code = use_unfiltered(b, err);
     if (code)
         return code;
     code = lanes__tell_images(&b->lanes, &b->images);

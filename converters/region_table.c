@@ -187,6 +187,12 @@ int32_t region_table__index(const struct region_table *t, uint64_t id)
     return entry_at(t, t->entry_of_id[id] - 1)->index;
 }
 
+void region_table__forget_uses(struct region_table *t)
+{
+    for (uint64_t i = 0; i < t->entries.n; i++)
+        entry_at(t, i)->used = false;
+}
+
 bool region_table__hidden(const struct region_table *t, uint32_t id)
 {
     return id < SB_MAX_REGIONS && t->entry_of_id[id] && entry_at(t, t->entry_of_id[id] - 1)->hidden;

@@ -33,6 +33,9 @@ int region_table__read(struct region_table *t, struct profile *p, struct capture
 /* Says that the region appears in the profile.  0, -EBADMSG: no such id can be, -ENOMEM. */
 int region_table__use(struct region_table *t, uint64_t id);
 
+/* Nothing appears any more; what does is named again. */
+void region_table__forget_uses(struct region_table *t);
+
 /*
  * Gives every used region its place in profile.regions.  Provider "scope": the bare name, others
  * provider:name; two identities that would look equal stay two ("~2").

@@ -63,8 +63,7 @@ static int next_tick(struct cursor *c, struct tick *ret)
     return 1;
 }
 
-int samples__survey(struct samples *s, const struct lanes *lanes, const struct images *im, struct region_table *regions,
-                    const struct capture_block *block)
+int samples__survey(struct samples *s, struct region_table *regions, const struct capture_block *block)
 {
     struct place place = {.offset = block->offset, .len = block->len};
     struct cursor c = open_block(block->in);
@@ -72,7 +71,7 @@ int samples__survey(struct samples *s, const struct lanes *lanes, const struct i
     int more, code = 0;
 
     while (!code && (more = next_tick(&c, &tick)) > 0) {
-        if (tick.region != SB_REGION_NONE && !lanes__is_filtered(lanes, im, tick.lane))
+        if (tick.region != SB_REGION_NONE)
             code = region_table__use(regions, tick.region);
         if (tick.time > s->last_time)
             s->last_time = tick.time;
@@ -81,6 +80,25 @@ int samples__survey(struct samples *s, const struct lanes *lanes, const struct i
     if (!code)
         code = column__append_many(&s->blocks, &place, 1);
     return code ? code : more;
+}
+
+int samples__use(const struct samples *s, const struct lanes *lanes, const struct images *im,
+                 struct region_table *regions, struct capture_reader *r, struct err *err)
+{
+    for (uint64_t i = 0; i < s->blocks.n; i++) {
+        const struct place *place = (const struct place *)s->blocks.data + i;
+        struct capture_in in;
+        struct cursor c;
+        struct tick tick;
+        int code = capture_reader__load(r, place->offset, place->len, &in, err);
+
+        if (code)
+            return code;
+        for (c = open_block(in); next_tick(&c, &tick) > 0;)
+            if (tick.region != SB_REGION_NONE && !lanes__is_filtered(lanes, im, tick.lane))
+                region_table__use(regions, tick.region);
+    }
+    return 0;
 }
 
 static int no_room(int code, struct err *err)

@@ -23,8 +23,10 @@ void samples__deinit(struct samples *s);
 
 /* Looks at a CAPTURE_SAMPLES payload once: regions in use.  0, -EBADMSG (what stands before is kept),
  * -ENOMEM. */
-int samples__survey(struct samples *s, const struct lanes *lanes, const struct images *im, struct region_table *regions,
-                    const struct capture_block *block);
+int samples__survey(struct samples *s, struct region_table *regions, const struct capture_block *block);
+/* Names the regions again, but those of filtered programs; after region_table__forget_uses(). */
+int samples__use(const struct samples *s, const struct lanes *lanes, const struct images *im,
+                 struct region_table *regions, struct capture_reader *r, struct err *err);
 
 /* Before the calls are put in order: finds the ticks in hidden regions.  Message in err. */
 int samples__find_hidden(struct samples *s, const struct lanes *lanes, const struct region_table *regions,

@@ -165,6 +165,8 @@ void build_image(struct capture_builder *b, const struct build_image *image)
         capture_put_text(p, image->env[i][1]);
     }
     capture_put_text(p, image->comm);
+    if (image->filtered)
+        capture_put_u(p, 1);
     finish(b, CAPTURE_IMAGE);
 }
 

@@ -39,6 +39,7 @@ struct build_image {
     const char *argv[8]; /* until NULL */
     const char *env[8][2];
     const char *comm;
+    bool filtered; /* the last field was added later: false leaves it out */
 };
 struct build_lane {
     uint64_t id, image, tid, inner_tid, flags;

@@ -439,6 +439,39 @@ static void the_order_of_blocks_does_not_matter(void **state)
     }
 }
 
+/* A program that --filter-comm leaves out leaves no trace, whatever stands before its image. */
+static void filtered_programs_leave_nothing(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        struct build_image image = {.id = 2, .how = CAPTURE_IMAGE_EXEC, .pid = 102, .start = T, .time = T, .filtered = true};
+        struct build_sample samples[] = {{T + 20, 0, 101, 1, A, 0x10}, {T + 30, 0, 102, 2, B, 0x20}, {T + 40, 0, 102, 0, 0, 0x20}};
+        struct capture_builder b;
+        struct profile *p;
+
+        begin(&b);
+        process(&b, 1, T + 1, NULL, NULL);
+        if (turn)
+            build_image(&b, &image);
+        call(&b, 2, B, T + 100, 0);
+        build_lane(&b, &(struct build_lane){.id = 2, .image = 2, .tid = 102, .start = T, .time = T});
+        build_loss(&b, SB_LOST_RING, 102, 2, B, 7);
+        build_samples(&b, samples, 3);
+        call(&b, 1, A, T + 100, 0);
+        if (!turn)
+            build_image(&b, &image);
+        p = end(&b);
+        assert_int_equal(p->n_ranks, 1);
+        assert_int_equal(rank_of(p, 101), 0);
+        assert_int_equal(p->n_regions, 1);
+        assert_int_equal(p->n_losses, 0);
+        assert_int_equal(p->n_processes, 1);
+        assert_int_equal(p->processes[0].samples, 1);
+        assert_int_equal(rank_numbered(p, 0)->samples.n, 1);
+        profile__destroy(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +488,7 @@ int main(void)
         cmocka_unit_test(the_highest_possible_number),
         cmocka_unit_test(everything_backwards),
         cmocka_unit_test(the_order_of_blocks_does_not_matter),
+        cmocka_unit_test(filtered_programs_leave_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
