@@ -251,7 +251,8 @@ enum sb_lost_cause {
     SB_LOST_DISK = 7,        /* set by the collector */
     SB_LOST_TABLE = 8,       /* the loss table itself is full: pid and region unknown */
     SB_LOST_DISK_SAMPLE = 9, /* set by the collector: samples that the disk had no room for */
-    SB_LOST_MAX = 10,
+    SB_LOST_BUSY = 10, /* before Linux 6.2: a tick that found its thread's state in use by the program of a site */
+    SB_LOST_MAX = 11,
 };
 
 struct sb_lost_key { /* map lost: → u64 count */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A timer tick on a watched thread: where it is in its own code, and in which region. */
 #include "threads.bpf.h"
+#include "compat.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 static __always_inline bool in_kernel(struct bpf_perf_event_data *ctx)
@@ -33,6 +34,10 @@ int sample_tick(struct bpf_perf_event_data *ctx)
         adopt(task, pid);
     }
     st = bpf_task_storage_get(&threads, task, 0, 0);
+    if (!st && storage_may_be_busy() && task->bpf_storage) {
+        count_lost(pid, 0, SB_REGION_NONE, SB_LOST_BUSY); /* better than a tick in the wrong region */
+        return 0;
+    }
     if (st && st->lane) {
         lane = st->lane;
         depth = st->depth;

@@ -28,7 +28,7 @@ static const struct cause {
     [SB_LOST_DISK] = {"disk full", CALLS, true},
     [SB_LOST_TABLE] = {"ring full, details lost", CALLS, true},
     [SB_LOST_DISK_SAMPLE] = {"disk full", SAMPLES, false},
-    [SB_LOST_BUSY] = {"came while their thread was at a probe, which hides its regions before Linux 6.2", SAMPLES, false},
+    [SB_LOST_BUSY] = {"at a busy probe, before Linux 6.2", SAMPLES, false},
     [NOT_THERE] = {"missing in the capture", CALLS, false},
 };
 #define N_CAUSES (sizeof(causes) / sizeof(*causes))

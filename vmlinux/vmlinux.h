@@ -176,6 +176,8 @@ struct sighand_struct {
     struct k_sigaction action[64];
 };
 
+struct bpf_local_storage;
+
 struct task_struct {
     unsigned int __state;
     unsigned int flags;
@@ -202,6 +204,7 @@ struct task_struct {
     struct nsproxy *nsproxy;
     struct signal_struct *signal;
     struct sighand_struct *sighand;
+    struct bpf_local_storage *bpf_storage;
 };
 
 struct seq_file;
