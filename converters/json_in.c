@@ -429,7 +429,7 @@ static size_t number(struct json_in *j, char text[NUMBER_MAX + 1])
         text[n++] = (char)take(j);
     whole = n;
     n = digits(j, text, n, "a number");
-    if (!j->code && text[whole] == '0' && n > whole + 1)
+    if (!j->code && n > whole + 1 && text[whole] == '0')
         json_in__fail(j, "a number that begins with 0");
     if (!j->code && look(j) == '.') {
         text[n++] = (char)take(j);

@@ -60,8 +60,7 @@ bool json_in__is_integer(struct json_in *j); /* whether the number that follows 
 double json_in__double(struct json_in *j);   /* null: NaN */
 bool json_in__bool(struct json_in *j);
 void json_in__skip(struct json_in *j); /* any value */
-void json_in__copy(struct json_in *j,
-                   struct json_text *ret); /* any value, appended without white space, strict */
+void json_in__copy(struct json_in *j, struct json_text *to); /* any value, appended without spaces, strict */
 void json_in__end(struct json_in *j);      /* nothing may follow */
 
 #endif

@@ -8,9 +8,8 @@
 
 #include "model.h"
 
-/* Length of the character at s (at most `left` bytes), 0 where the bytes are not UTF-8 (overlong, surrogates,
- * …). */
-unsigned utf8__length(const char *s, size_t left);
+/* Length of the character at `text` (at most `left` bytes), 0 where it is not UTF-8 (overlong, surrogates, …). */
+unsigned utf8__length(const char *text, size_t left);
 bool utf8__valid(const char *s, size_t len);
 
 /* `t` as UTF-8 in the arena: itself where it is valid. {NULL, 0}: no memory (or t was unknown). */

@@ -155,7 +155,7 @@ static int read_segments(struct elf_file *file, struct err *err)
 static const char *count_sections(const struct elf_file *file, uint64_t *ret_count, uint64_t *ret_names)
 {
     const Elf64_Ehdr *header = &file->header;
-    Elf64_Shdr first;
+    Elf64_Shdr first = {0};
 
     if (header->e_shentsize != sizeof(Elf64_Shdr))
         return "its section headers have an impossible size";

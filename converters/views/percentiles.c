@@ -69,7 +69,7 @@ static bool select_ranks(const struct durations *d, const uint64_t *k, unsigned 
 
     bits = bits < 4 ? 4 : bits > 12 ? 12 : bits;
     parts = 1ull << bits;
-    counts = malloc(n * parts * sizeof(*counts));
+    counts = calloc(n ? n : 1, parts * sizeof(*counts));
     if (!counts)
         return false;
     for (unsigned t = 0; t < n; t++)

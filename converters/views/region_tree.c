@@ -141,7 +141,7 @@ static bool builder__init(struct builder *b, const struct stats *s)
     size_t n = (size_t)s->p->n_regions + 4;
 
     b->s = s;
-    b->parent = malloc(n * sizeof(*b->parent));
+    b->parent = calloc(n, sizeof(*b->parent));
     b->time = calloc(n, sizeof(*b->time));
     b->others = calloc(n, sizeof(*b->others));
     b->sorted = malloc(n * sizeof(*b->sorted));
