@@ -5,7 +5,8 @@
 
 #include <sys/sdt.h>
 
-#define SEMAPHORE(name) __extension__ unsigned short name __attribute__((unused)) __attribute__((section(".probes")))
+#define SEMAPHORE(name)                                                                                      \
+    __extension__ unsigned short name __attribute__((unused)) __attribute__((section(".probes")))
 SEMAPHORE(app_work_begin_semaphore);
 SEMAPHORE(app_work_end_semaphore);
 SEMAPHORE(app_never_semaphore);

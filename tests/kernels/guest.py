@@ -14,6 +14,15 @@ class Unavailable(Exception):
     """A facility that this machine does not have; the text names it."""
 
 
+TOOLS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "dpkg-deb": "dpkg", "gcc": "gcc"}
+
+
+def need_tools():
+    for tool, package in TOOLS.items():
+        if not shutil.which(tool):
+            raise Unavailable(f"{tool} (package {package})")
+
+
 def version_key(name):
     return [int(part) for part in re.findall(r"\d+", name)]
 
@@ -88,10 +97,6 @@ def make_image(path, programs, files, jobs):
     /jobs, and the init beside this file.
     """
     busybox = shutil.which("busybox")
-    if not busybox:
-        raise Unavailable("busybox (package busybox-static)")
-    if not shutil.which("cpio"):
-        raise Unavailable("cpio (package cpio)")
     root = path.with_suffix(".root")
     shutil.rmtree(root, ignore_errors=True)
     make_skeleton(root)
@@ -115,10 +120,7 @@ def make_image(path, programs, files, jobs):
 
 
 def qemu_command(kernel, image):
-    qemu = shutil.which("qemu-system-x86_64")
-    if not qemu:
-        raise Unavailable("qemu-system-x86_64 (package qemu-system-x86)")
-    return ["nice", qemu, "-machine", "q35,accel=tcg", "-cpu", "max", "-m", "1G", "-nographic", "-no-reboot", "-nic", "none",
+    return ["nice", "qemu-system-x86_64", "-machine", "q35,accel=tcg", "-cpu", "max", "-m", "1G", "-nographic", "-no-reboot", "-nic", "none",
             "-kernel", str(kernel), "-initrd", str(image), "-append", "console=ttyS0 loglevel=3 panic=-1 mitigations=off"]
 
 
