@@ -458,7 +458,7 @@ static const void *field(const struct option_row *row)
 
 void option_row__default_text(const struct option_row *row, char *text, size_t size)
 {
-    size_t len;
+    size_t len = 0;
     const char *choice;
 
     text[0] = 0;
