@@ -35,7 +35,7 @@ only() {
 }
 
 @test "converters/ knows nothing of the collector" {
-    only converters bpf/events.h usdt/arena.h usdt/err.h usdt/glob.h
+    only converters bpf/events.h usdt/arena.h usdt/err.h usdt/glob.h usdt/streams.h
     run ! grep -rnE '#include <(bpf/|linux/(bpf|perf_event)|sys/ptrace)' "$TOP/converters"
 }
 
