@@ -175,12 +175,18 @@ static void copy_text(struct process_text *to, const struct process_text *from)
     to->len = from->len;
 }
 
+/* -a: the process was met among those that run before this record was read. */
+static bool is_old_news(const struct process *p, const struct sb_process *r)
+{
+    return p && !p->dead && p->met && r->time <= p->image_time;
+}
+
 static void on_fork(struct follow *f, const struct sb_process *r)
 {
     struct process *parent = follow__process(f, r->parent), *p = follow__process(f, r->pid);
 
-    if (p && !p->dead && r->time <= p->image_time)
-        return; /* -a: it was met among those that run before this record was read */
+    if (is_old_news(p, r))
+        return;
     p = follow__new_process(f, r->pid);
     if (!p) {
         msg__error("out of memory: process %u is not followed", r->pid);
@@ -240,6 +246,10 @@ static void on_exec(struct follow *f, const struct sb_process *r)
 {
     struct process *p = follow__process(f, r->pid);
 
+    if (is_old_news(p, r)) {
+        p->exec = r->exec;
+        return;
+    }
     if (!p) /* its fork was lost */
         p = follow__new_process(f, r->pid);
     if (!p) {
@@ -612,6 +622,7 @@ int follow__add_running(struct follow *f, pid_t pid, uint64_t start_ticks, bool 
     read_exe(p);
     process_text__read(&p->arguments, pid, "cmdline");
     process_text__read(&p->environment, pid, "environ");
+    p->met = true;
     put_image(f, p, 0, CAPTURE_IMAGE_RUNNING);
     int r = attach_running(f, p, children, err);
     /* Looked at again after it is watched: an end before that is seen here, one afterwards is told by the kernel. */

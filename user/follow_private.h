@@ -14,6 +14,7 @@ struct process {
     uint32_t mapped_exec; /* … and by the side-band: its events belong to the image with the same number */
     uint64_t start_time;
     uint64_t image_time;
+    bool met;            /* found among those that ran already: what the kernel told of it before is no news */
     bool dead;
     uint64_t died;
     bool waiting_text;   /* exec seen, its command line and environment are on the way */

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import textwrap
@@ -82,7 +83,7 @@ class Watching(Recording):
         self.log = open(self.folder / "messages", "w+")
         self.process = subprocess.Popen([*prefix, SCOPE_BPF, "-v", "--format", "h5", "-o", str(self.prefix), *map(str, options)],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log, cwd=folder, start_new_session=True)
-        wait_until(lambda: "attached " in self.text() or self.process.poll() is not None, timeout)
+        wait_until(lambda: re.search(r"attached \d+ sites", self.text()) or self.process.poll() is not None, timeout)
 
     def text(self):
         return (self.folder / "messages").read_text()
