@@ -15,6 +15,7 @@
 
 #define TASK_COMM_LEN SB_COMM_LEN
 #define SIGSTOP 19
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
 /*

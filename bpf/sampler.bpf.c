@@ -29,7 +29,8 @@ int sample_tick(struct bpf_perf_event_data *ctx)
     u32 region = SB_REGION_NONE, lane = 0, depth;
 
     if (!bpf_map_lookup_elem(&tracked, &pid)) {
-        if (!track_all || !pid || task->flags & PF_KTHREAD || !passes_filters(task))
+        /* One whose end was told already is not met anew: its entry would stay for the next with that number. */
+        if (!track_all || !pid || task->flags & (PF_KTHREAD | PF_EXITING) || !passes_filters(task))
             return 0;
         adopt(task, pid);
     }
